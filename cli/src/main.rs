@@ -1,0 +1,2 @@
+//! The wgpu-rmsnorm program.
+fn main() {}

@@ -1,0 +1,10 @@
+fn set_BUFFER_one(i: u32, word: u32) {
+    BUFFER[i] = word;
+}
+
+fn set_BUFFER_four(i: u32, words: vec4<u32>) {
+    BUFFER[i] = words.x;
+    BUFFER[i + 1u] = words.y;
+    BUFFER[i + 2u] = words.z;
+    BUFFER[i + 3u] = words.w;
+}

@@ -1,0 +1,15 @@
+// Rows begin with a whole word and end within an octet.
+fn pair_shift() -> u32 {
+    return 0u;
+}
+
+fn lead_of(row: Row) -> u32 {
+    return 0u;
+}
+
+fn store_edges(row: Row, rows: u32, lead: u32, invocation: u32, scale: Scale, before: Scale) {
+    if (invocation == 0u && row.present) {
+        let i = HIDDEN / 8u * 8u;
+        store_output_rest(row.output + i, finished_rest(row.input, i, HIDDEN - i, scale), HIDDEN - i);
+    }
+}

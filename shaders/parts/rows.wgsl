@@ -1,0 +1,20 @@
+// Where the operands lie. Starts are elements from the start of the binding, strides are elements.
+struct Params {
+    input_start: u32,
+    input_stride: u32,
+    output_start: u32,
+    output_stride: u32,
+    weight_start: u32,
+    bias_start: u32,
+    padding_0: u32,
+    padding_1: u32,
+}
+
+// One digit of the number of rows. The host keeps one table of 0 .. 255 and picks entries by dynamic offset, so that a
+// recording needs neither a buffer nor a bind group of its own.
+struct Digit {
+    value: u32,
+    padding_0: u32,
+    padding_1: u32,
+    padding_2: u32,
+}

@@ -1,0 +1,393 @@
+//! Data types, and the exact conversions between them.
+
+use std::fmt;
+
+use half::{bf16, f16};
+
+use crate::error::{Detail, Error, Result};
+
+/// How the elements of a tensor are stored.
+///
+/// ```
+/// use wgpu_rmsnorm::DType;
+///
+/// assert_eq!(DType::BF16.size(), 2);
+/// // Nearest, ties to even: halfway between 1 and the next bf16 goes to 1.
+/// assert_eq!(DType::BF16.round(1.00390625), 1.0);
+/// assert_eq!(DType::F16.round(65519.99), 65504.0);
+/// assert_eq!(DType::F16.round(65520.0), f64::INFINITY);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum DType {
+    /// IEEE 754 binary32.
+    F32,
+    /// IEEE 754 binary16.
+    F16,
+    /// bfloat16: the upper half of a binary32.
+    BF16,
+}
+
+impl DType {
+    /// All of them.
+    pub const ALL: [DType; 3] = [DType::F32, DType::F16, DType::BF16];
+
+    /// Bytes an element.
+    pub const fn size(self) -> u64 {
+        match self {
+            DType::F32 => 4,
+            DType::F16 | DType::BF16 => 2,
+        }
+    }
+
+    /// Whether an element takes 16 bits.
+    pub const fn is_half(self) -> bool {
+        self.size() == 2
+    }
+
+    /// `"f32"`, `"f16"` or `"bf16"`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            DType::F32 => "f32",
+            DType::F16 => "f16",
+            DType::BF16 => "bf16",
+        }
+    }
+
+    /// Bits of the stored fraction: 23, 10 or 7.
+    pub const fn fraction_bits(self) -> u32 {
+        match self {
+            DType::F32 => 23,
+            DType::F16 => 10,
+            DType::BF16 => 7,
+        }
+    }
+
+    /// Exponent of the smallest normal number: -126 or -14.
+    pub const fn min_exponent(self) -> i32 {
+        match self {
+            DType::F32 | DType::BF16 => -126,
+            DType::F16 => -14,
+        }
+    }
+
+    /// `value` rounded once to this type: nearest, ties to even, infinite beyond the range.
+    pub fn round(self, value: f64) -> f64 {
+        match self {
+            DType::F32 => f64::from(value as f32),
+            DType::F16 => f16::from_bits(narrow(value, 5, 10) as u16).to_f64(),
+            DType::BF16 => bf16::from_bits(narrow(value, 8, 7) as u16).to_f64(),
+        }
+    }
+
+    /// The distance between neighbours of this type at the magnitude of `value`.
+    pub fn ulp(self, value: f64) -> f64 {
+        let magnitude = value.abs().max(2f64.powi(self.min_exponent()));
+        let exponent = ((magnitude.to_bits() >> 52) as i32) - 1023;
+        2f64.powi(exponent - self.fraction_bits() as i32)
+    }
+
+    /// The type that both promote to: the wider one, f32 for f16 with bf16 (as PyTorch promotes).
+    pub fn promote(self, other: DType) -> DType {
+        if self == other { self } else { DType::F32 }
+    }
+}
+
+impl fmt::Display for DType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Rounds to a format of `exponent_bits` and `fraction_bits`: nearest, ties to even, straight from binary64, so that no
+/// value is rounded twice.
+fn narrow(value: f64, exponent_bits: u32, fraction_bits: u32) -> u32 {
+    const FRACTION: u64 = (1 << 52) - 1;
+    let bits = value.to_bits();
+    let magnitude = bits & (u64::MAX >> 1);
+    let sign = ((bits >> 63) as u32) << (exponent_bits + fraction_bits);
+    let infinity = ((1u32 << exponent_bits) - 1) << fraction_bits;
+    if magnitude > f64::INFINITY.to_bits() {
+        return sign | infinity | (1 << (fraction_bits - 1));
+    }
+    let bias = (1i32 << (exponent_bits - 1)) - 1;
+    let exponent = ((magnitude >> 52) as i32) - 1023;
+    let below_normal = (1 - bias - exponent).max(0) as u32;
+    let shift = 52 - fraction_bits + below_normal;
+    if shift > 54 {
+        return sign;
+    }
+    let significand = (magnitude & FRACTION) | (1 << 52);
+    let half = 1u64 << (shift - 1);
+    let odd = (significand >> shift) & 1;
+    let kept = ((significand + half - 1 + odd) >> shift) as u32;
+    // The carry out of a full fraction moves into the exponent by itself.
+    let rounded = if below_normal > 0 { kept } else { (((exponent + bias) as u32 - 1) << fraction_bits) + kept };
+    sign | if exponent > bias { infinity } else { rounded.min(infinity) }
+}
+
+/// A host type with a [`DType`].
+pub trait Element: bytemuck::Pod + PartialEq + fmt::Debug + Send + Sync + 'static {
+    /// Its dtype.
+    const DTYPE: DType;
+    /// Rounds once: nearest, ties to even.
+    fn round_from(value: f64) -> Self;
+    /// The exact value.
+    fn widen(self) -> f64;
+    /// Wraps a slice.
+    fn slice(values: &[Self]) -> Slice<'_>;
+}
+
+impl Element for f32 {
+    const DTYPE: DType = DType::F32;
+    fn round_from(value: f64) -> Self {
+        value as f32
+    }
+    fn widen(self) -> f64 {
+        f64::from(self)
+    }
+    fn slice(values: &[Self]) -> Slice<'_> {
+        Slice::F32(values)
+    }
+}
+
+impl Element for f16 {
+    const DTYPE: DType = DType::F16;
+    fn round_from(value: f64) -> Self {
+        f16::from_bits(narrow(value, 5, 10) as u16)
+    }
+    fn widen(self) -> f64 {
+        self.to_f64()
+    }
+    fn slice(values: &[Self]) -> Slice<'_> {
+        Slice::F16(values)
+    }
+}
+
+impl Element for bf16 {
+    const DTYPE: DType = DType::BF16;
+    fn round_from(value: f64) -> Self {
+        bf16::from_bits(narrow(value, 8, 7) as u16)
+    }
+    fn widen(self) -> f64 {
+        self.to_f64()
+    }
+    fn slice(values: &[Self]) -> Slice<'_> {
+        Slice::BF16(values)
+    }
+}
+
+/// Borrowed elements of any dtype.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Slice<'a> {
+    /// Binary32.
+    F32(&'a [f32]),
+    /// Binary16.
+    F16(&'a [f16]),
+    /// bfloat16.
+    BF16(&'a [bf16]),
+}
+
+impl<'a, T: Element> From<&'a [T]> for Slice<'a> {
+    fn from(values: &'a [T]) -> Self {
+        T::slice(values)
+    }
+}
+
+impl<'a, T: Element> From<&'a Vec<T>> for Slice<'a> {
+    fn from(values: &'a Vec<T>) -> Self {
+        T::slice(values)
+    }
+}
+
+impl<'a, T: Element, const N: usize> From<&'a [T; N]> for Slice<'a> {
+    fn from(values: &'a [T; N]) -> Self {
+        T::slice(values)
+    }
+}
+
+impl<'a> From<&'a Values> for Slice<'a> {
+    fn from(values: &'a Values) -> Self {
+        values.as_slice()
+    }
+}
+
+impl<'a> Slice<'a> {
+    /// Elements.
+    pub fn len(self) -> usize {
+        match self {
+            Slice::F32(v) => v.len(),
+            Slice::F16(v) => v.len(),
+            Slice::BF16(v) => v.len(),
+        }
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(self) -> bool {
+        self.len() == 0
+    }
+
+    /// Their dtype.
+    pub fn dtype(self) -> DType {
+        match self {
+            Slice::F32(_) => DType::F32,
+            Slice::F16(_) => DType::F16,
+            Slice::BF16(_) => DType::BF16,
+        }
+    }
+
+    /// The exact value of element `index`; a NaN past the end.
+    pub fn get(self, index: usize) -> f64 {
+        match self {
+            Slice::F32(v) => v.get(index).copied().map_or(f64::NAN, Element::widen),
+            Slice::F16(v) => v.get(index).copied().map_or(f64::NAN, Element::widen),
+            Slice::BF16(v) => v.get(index).copied().map_or(f64::NAN, Element::widen),
+        }
+    }
+
+    /// All values, exact.
+    pub fn widen(self) -> Vec<f64> {
+        match self {
+            Slice::F32(v) => v.iter().map(|x| x.widen()).collect(),
+            Slice::F16(v) => v.iter().map(|x| x.widen()).collect(),
+            Slice::BF16(v) => v.iter().map(|x| x.widen()).collect(),
+        }
+    }
+
+    /// Their bytes.
+    pub fn bytes(self) -> &'a [u8] {
+        match self {
+            Slice::F32(v) => bytemuck::cast_slice(v),
+            Slice::F16(v) => bytemuck::cast_slice(v),
+            Slice::BF16(v) => bytemuck::cast_slice(v),
+        }
+    }
+}
+
+/// Owned elements of any dtype.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Values {
+    /// Binary32.
+    F32(Vec<f32>),
+    /// Binary16.
+    F16(Vec<f16>),
+    /// bfloat16.
+    BF16(Vec<bf16>),
+}
+
+impl Values {
+    /// Rounds every value once to `dtype`.
+    pub fn round_from(dtype: DType, values: &[f64]) -> Self {
+        fn all<T: Element>(values: &[f64]) -> Vec<T> {
+            values.iter().map(|&v| T::round_from(v)).collect()
+        }
+        match dtype {
+            DType::F32 => Values::F32(all(values)),
+            DType::F16 => Values::F16(all(values)),
+            DType::BF16 => Values::BF16(all(values)),
+        }
+    }
+
+    /// Copies elements of `dtype` out of little-endian bytes; bytes after the last whole element are left.
+    pub fn from_bytes(dtype: DType, bytes: &[u8]) -> Self {
+        match dtype {
+            DType::F32 => Values::F32(bytes.chunks_exact(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect()),
+            DType::F16 => Values::F16(bytes.chunks_exact(2).map(|b| f16::from_le_bytes([b[0], b[1]])).collect()),
+            DType::BF16 => Values::BF16(bytes.chunks_exact(2).map(|b| bf16::from_le_bytes([b[0], b[1]])).collect()),
+        }
+    }
+
+    /// Borrows them.
+    pub fn as_slice(&self) -> Slice<'_> {
+        match self {
+            Values::F32(v) => Slice::F32(v),
+            Values::F16(v) => Slice::F16(v),
+            Values::BF16(v) => Slice::BF16(v),
+        }
+    }
+
+    /// The elements as a `Vec<T>`.
+    ///
+    /// # Errors
+    /// [`Error::DType`] where they are of another dtype.
+    pub fn into_vec<T: Element>(self) -> Result<Vec<T>> {
+        let slice = self.as_slice();
+        if slice.dtype() != T::DTYPE {
+            return Err(Error::DType(Detail::new(
+                "output",
+                format!("{} elements", T::DTYPE),
+                format!("a norm that writes {}", slice.dtype()),
+                "collect into that type, or set the norm's output dtype",
+            )));
+        }
+        Ok(bytemuck::allocation::pod_collect_to_vec(slice.bytes()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// E4: f32 to bf16 by cutting bits is biased toward zero.
+    #[test]
+    fn e4_bf16_rounds_to_nearest_even() {
+        for (from, to) in [
+            (0x3F80_C000u32, 0x3F81u16),
+            (0x3F80_8000, 0x3F80),
+            (0x3F81_8000, 0x3F82),
+            (0x3F80_7FFF, 0x3F80),
+            (0x7F7F_FFFF, 0x7F80),
+        ] {
+            assert_eq!(bf16::round_from(f64::from(f32::from_bits(from))).to_bits(), to, "{from:08x}");
+        }
+    }
+
+    #[test]
+    fn every_half_survives_the_round_trip() {
+        for bits in 0..=u16::MAX {
+            let (h, b) = (f16::from_bits(bits), bf16::from_bits(bits));
+            if h.is_nan() {
+                assert!(f16::round_from(h.widen()).is_nan());
+            } else {
+                assert_eq!(f16::round_from(h.widen()).to_bits(), bits);
+            }
+            if b.is_nan() {
+                assert!(bf16::round_from(b.widen()).is_nan());
+            } else {
+                assert_eq!(bf16::round_from(b.widen()).to_bits(), bits);
+            }
+        }
+    }
+
+    /// Halfway points go to the even neighbour; a hair to either side goes to that side. Binary64 holds all three exactly.
+    #[test]
+    fn halfway_points_of_f16_round_to_even() {
+        for bits in 0..0x7bffu16 {
+            let (low, high) = (f16::from_bits(bits).widen(), f16::from_bits(bits + 1).widen());
+            let middle = (low + high) / 2.0;
+            let hair = (high - low) / 1e6;
+            assert_eq!(f16::round_from(middle - hair).to_bits(), bits);
+            assert_eq!(f16::round_from(middle + hair).to_bits(), bits + 1);
+            assert_eq!(f16::round_from(middle).to_bits(), if bits % 2 == 0 { bits } else { bits + 1 });
+        }
+    }
+
+    #[test]
+    fn rounding_agrees_with_half_where_half_rounds_once() {
+        let mut bits = 0x1234_5678u32;
+        for _ in 0..200_000 {
+            bits = bits.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            let value = f32::from_bits(bits);
+            if value.is_finite() {
+                assert_eq!(f16::round_from(f64::from(value)), f16::from_f32(value), "{value:e}");
+                assert_eq!(bf16::round_from(f64::from(value)), bf16::from_f32(value), "{value:e}");
+            }
+        }
+    }
+
+    #[test]
+    fn ulp_is_the_distance_to_the_next_value() {
+        assert_eq!(DType::F32.ulp(1.0), f64::from(f32::EPSILON));
+        assert_eq!(DType::F16.ulp(0.0), 2f64.powi(-24));
+        assert_eq!(DType::BF16.ulp(-3.0), 2f64.powi(-6));
+    }
+}

@@ -1,0 +1,106 @@
+//! What a device offers.
+
+use std::fmt;
+
+use super::Rung;
+
+/// What kind of processor runs the kernels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum DeviceKind {
+    /// A software driver: a subgroup is a vector register, and barriers are expensive.
+    Cpu,
+    /// Any GPU, and what does not say.
+    Gpu,
+}
+
+/// The rungs of the ladder that give the same bits on a device, as its self-test found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Rungs {
+    /// Whether [`Rung::Multi`] may be planned.
+    pub multi: bool,
+    /// Whether [`Rung::Looped`] may be planned.
+    pub looped: bool,
+}
+
+impl Rungs {
+    /// All of them.
+    pub const ALL: Rungs = Rungs { multi: true, looped: true };
+
+    /// Whether `rung` is among them.
+    pub const fn contains(self, rung: Rung) -> bool {
+        match rung {
+            Rung::Multi => self.multi,
+            Rung::Looped => self.looped,
+        }
+    }
+}
+
+/// What a device offers, as plain data: device limits (never the adapter's), its kind, and what its self-test found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Caps {
+    /// Software or GPU.
+    pub kind: DeviceKind,
+    /// Smallest subgroup, 0 where unknown.
+    pub subgroup_min: u32,
+    /// Largest subgroup, 0 where unknown.
+    pub subgroup_max: u32,
+    /// Bytes that one storage binding may span.
+    pub max_binding: u64,
+    /// Bytes that one buffer may have.
+    pub max_buffer: u64,
+    /// Alignment of a storage binding's offset, in bytes.
+    pub storage_alignment: u32,
+    /// Alignment of a dynamic uniform offset, in bytes.
+    pub uniform_alignment: u32,
+    /// Workgroups on one axis of a dispatch.
+    pub max_workgroups: u32,
+    /// Invocations of a workgroup on its first axis.
+    pub max_invocations: u32,
+    /// Bytes of workgroup memory.
+    pub workgroup_memory: u32,
+    /// Storage buffers that a pipeline may bind.
+    pub max_storage_buffers: u32,
+    /// The rungs that may be planned.
+    pub rungs: Rungs,
+}
+
+impl Caps {
+    /// What every WebGPU device offers: the specification's default limits, subgroups unknown.
+    pub const fn webgpu_defaults() -> Self {
+        Self {
+            kind: DeviceKind::Gpu,
+            subgroup_min: 0,
+            subgroup_max: 0,
+            max_binding: 128 << 20,
+            max_buffer: 256 << 20,
+            storage_alignment: 256,
+            uniform_alignment: 256,
+            max_workgroups: 65_535,
+            max_invocations: 256,
+            workgroup_memory: 16 << 10,
+            max_storage_buffers: 8,
+            rungs: Rungs::ALL,
+        }
+    }
+}
+
+impl fmt::Display for Caps {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = match self.kind {
+            DeviceKind::Cpu => "software",
+            DeviceKind::Gpu => "GPU",
+        };
+        write!(
+            f,
+            "{kind}, subgroups {}..{}, bindings of {} MiB at {} B, {} workgroups of {} invocations, {} KiB of workgroup memory",
+            self.subgroup_min,
+            self.subgroup_max,
+            self.max_binding >> 20,
+            self.storage_alignment,
+            self.max_workgroups,
+            self.max_invocations,
+            self.workgroup_memory >> 10,
+        )
+    }
+}

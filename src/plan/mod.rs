@@ -1,0 +1,292 @@
+//! How a norm is computed: a pure function from spec, device, layout and rows to a [`Plan`].
+//!
+//! Every launch decision lives here. A [`Plan`] is plain data: it prints what was chosen and why, compares equal to another
+//! made from the same facts, and holds all that another host needs to run the kernel.
+
+mod bind;
+mod caps;
+mod explain;
+mod layout;
+mod order;
+
+pub use bind::{Access, Binding, Chunk, Params};
+pub use caps::{Caps, DeviceKind, Rungs};
+pub use layout::{Layout, Placement};
+pub use order::Order;
+pub(crate) use order::BLOCK;
+
+use crate::dtype::DType;
+use crate::error::{Detail, Error, Result};
+use crate::spec::NormSpec;
+
+/// A way to share rows out over workgroups. All give the same bits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Rung {
+    /// Several rows a workgroup, for short rows.
+    Multi,
+    /// One workgroup a row (or a pair of rows that share words), which reads it twice, for any length.
+    Looped,
+}
+
+impl Rung {
+    /// All of them.
+    pub const ALL: [Rung; 2] = [Rung::Multi, Rung::Looped];
+
+    /// The rung's name in lower case.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Rung::Multi => "multi",
+            Rung::Looped => "looped",
+        }
+    }
+}
+
+/// Choices that the caller takes out of the plan's hands, to test and time each of them. The default leaves all to the plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
+pub struct Force {
+    /// This rung.
+    pub rung: Option<Rung>,
+    /// No access wider than this.
+    pub access: Option<Access>,
+    /// At most this many invocations a row.
+    pub width: Option<u32>,
+}
+
+impl Force {
+    /// Only this rung.
+    pub fn rung(mut self, rung: Rung) -> Self {
+        self.rung = Some(rung);
+        self
+    }
+    /// No access wider than this.
+    pub fn access(mut self, access: Access) -> Self {
+        self.access = Some(access);
+        self
+    }
+    /// At most this many invocations a row.
+    pub fn width(mut self, width: u32) -> Self {
+        self.width = Some(width);
+        self
+    }
+}
+
+/// Loop iterations of one invocation that a plan may ask for. A driver is known that silently ends every loop after 65,535 in
+/// all (case O11).
+const MOST_ITERATIONS: u64 = 48_000;
+/// Elements that a workgroup of a software driver should have: fewer, and starting it costs more than its work.
+const WORTH_A_GROUP: u64 = 2048;
+/// Invocations that a workgroup of a GPU should have.
+const GPU_GROUP: u64 = 128;
+
+/// How a norm is computed on a device: the kernel's constants, bindings, chunks and grids.
+///
+/// ```
+/// use wgpu_rmsnorm::{Caps, DType, Layout, NormSpec, Plan};
+///
+/// let spec = NormSpec::llama(4096, 1e-5).dtype(DType::BF16);
+/// let plan = Plan::new(&spec, &Caps::webgpu_defaults(), &Layout::contiguous(&spec, 512), 512)?;
+/// println!("{plan}");
+/// assert_eq!(plan.chunks.len(), 1);
+/// // The WGSL text that the plan stands for, complete.
+/// assert!(plan.shader().wgsl.contains("fn main"));
+/// # Ok::<(), wgpu_rmsnorm::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Plan {
+    /// What is computed.
+    pub spec: NormSpec,
+    /// The rows it was made for.
+    pub rows: u64,
+    /// How rows are shared out.
+    pub rung: Rung,
+    /// The order of summation.
+    pub order: Order,
+    /// Invocations that work on one row.
+    pub width: u32,
+    /// Rows that a workgroup works on at the same time.
+    pub rows_at_once: u32,
+    /// Times that a workgroup does so, one after the other.
+    pub rounds: u32,
+    /// Whether rows share 32-bit words of the output: such rows are handled in pairs by one workgroup.
+    pub shares_words: bool,
+    /// How each operand is accessed.
+    pub access: bind::AccessMap,
+    /// What is bound, in the order of the binding numbers.
+    pub bindings: Vec<Binding>,
+    /// The dispatches: one a chunk of rows. None where there are no rows.
+    pub chunks: Vec<Chunk>,
+    /// Base-256 digits in which the number of rows reaches the kernel.
+    pub row_digits: u32,
+    /// Workgroups on one axis of a dispatch.
+    max_workgroups: u32,
+}
+
+impl Plan {
+    /// Plans a norm of up to `rows` rows.
+    ///
+    /// # Errors
+    /// Those of [`NormSpec::validate`] and [`Layout::validate`]; [`Error::Limit`] where the device cannot do it at all.
+    pub fn new(spec: &NormSpec, caps: &Caps, layout: &Layout, rows: u64) -> Result<Self> {
+        Self::with(spec, caps, layout, rows, Force::default())
+    }
+
+    /// Plans with some choices forced.
+    ///
+    /// # Errors
+    /// Those of [`Plan::new`], and [`Error::Plan`] where a forced choice does not apply.
+    pub fn with(spec: &NormSpec, caps: &Caps, layout: &Layout, rows: u64, force: Force) -> Result<Self> {
+        spec.validate()?;
+        layout.validate(spec, rows)?;
+        let order = Order::new(spec.hidden, caps);
+        let access = bind::access(spec, layout, rows, force.access);
+        let output = spec.output_dtype();
+        let shares_words = access.output == Access::Element && layout.output.row_stride == spec.hidden && spec.hidden % 2 == 1;
+
+        let widest = u64::from(caps.max_invocations.max(1)).min(order.octet_lanes()).min(u64::from(force.width.unwrap_or(u32::MAX)).max(1));
+        let width = 1u64 << widest.ilog2();
+        let (rung, rows_at_once, rounds) = share_out(&order, caps, rows, width, shares_words, force.rung)?;
+        check_iterations(&order, width, rounds)?;
+        check_workgroup_memory(&order, caps, rows_at_once)?;
+
+        let rows_a_group = rows_at_once * rounds;
+        let (bindings, chunks) = bind::bind(spec, caps, layout, rows, rows_a_group, &access)?;
+        debug_assert!(!shares_words || output.is_half());
+        let most_rows = chunks.iter().map(|c| c.rows).max().unwrap_or(0);
+        Ok(Self {
+            spec: *spec,
+            rows,
+            rung,
+            order,
+            width: width as u32,
+            rows_at_once: rows_at_once as u32,
+            rounds: rounds as u32,
+            shares_words,
+            access,
+            bindings,
+            chunks,
+            row_digits: (1..=4).find(|&d| most_rows < 1 << (8 * d)).unwrap_or(4),
+            max_workgroups: caps.max_workgroups,
+        })
+    }
+
+    /// Invocations of a workgroup.
+    pub fn workgroup_size(&self) -> u32 {
+        self.width * self.rows_at_once
+    }
+
+    /// Rows of a workgroup.
+    pub fn rows_per_group(&self) -> u32 {
+        self.rows_at_once * self.rounds
+    }
+
+    /// Workgroups on the two axes of the dispatch for the first `rows` rows of a chunk. The rectangle may hold a few more than
+    /// are needed; the kernel's guard ends those.
+    pub fn grid(&self, chunk: &Chunk, rows: u64) -> [u32; 2] {
+        // Pairs that share words may begin one row before the chunk.
+        let shift = u64::from(self.shares_words && chunk.params.output_start % 2 == 1);
+        let groups = (rows.min(chunk.rows) + shift).div_ceil(u64::from(self.rows_per_group()));
+        fold(groups, u64::from(self.max_workgroups))
+    }
+
+    /// The number of rows as the kernel gets it: base-256 digits, the lowest first.
+    pub fn digits_of(&self, rows: u64) -> impl Iterator<Item = u32> + use<> {
+        (0..self.row_digits).map(move |d| ((rows >> (8 * d)) & 255) as u32)
+    }
+
+    /// Bytes that the kernel must move for `rows` rows: each operand once.
+    pub fn bytes(&self, rows: u64) -> u64 {
+        let NormSpec { hidden, input, weight, bias, .. } = self.spec;
+        let channel = |dtype: Option<DType>| if rows == 0 { 0 } else { dtype.map_or(0, |d| hidden * d.size()) };
+        rows * hidden * (input.size() + self.spec.output_dtype().size()) + channel(weight) + channel(bias)
+    }
+
+    /// The kernel's text and bindings.
+    pub fn shader(&self) -> crate::shader::Shader {
+        crate::shader::compose(self)
+    }
+}
+
+/// A rectangle of at least `groups` workgroups, as square as the limit asks for, with little waste.
+fn fold(groups: u64, limit: u64) -> [u32; 2] {
+    let y = groups.div_ceil(limit.max(1)).max(1);
+    let x = groups.div_ceil(y);
+    [x as u32, y as u32]
+}
+
+/// Picks the rung, the rows at once and the rounds of a workgroup.
+fn share_out(
+    order: &Order,
+    caps: &Caps,
+    rows: u64,
+    width: u64,
+    shares_words: bool,
+    forced: Option<Rung>,
+) -> Result<(Rung, u64, u64)> {
+    let unit = if shares_words { 2 } else { 1 };
+    let (at_once, rounds) = match caps.kind {
+        // One register of invocations at a time; more rows a workgroup while enough workgroups are left for every core.
+        DeviceKind::Cpu => (1, (WORTH_A_GROUP / order.hidden).clamp(1, 32).min(rows / 64)),
+        // Rows that share words take turns, so that one invocation sees both scales.
+        DeviceKind::Gpu if shares_words => (1, (GPU_GROUP / width).clamp(1, 8)),
+        DeviceKind::Gpu => (GPU_GROUP / width, 1),
+    };
+    let fits_memory = u64::from(caps.workgroup_memory).saturating_sub(64) / row_memory(order);
+    let at_once = at_once.min(u64::from(caps.max_invocations) / width).min(fits_memory).max(1);
+    let rounds = rounds.max(1).next_multiple_of(unit);
+    let allowed = |rung| caps.rungs.contains(rung);
+    let chosen = match forced {
+        Some(rung) => rung,
+        None if at_once * rounds > unit && rows > unit && allowed(Rung::Multi) => Rung::Multi,
+        None => Rung::Looped,
+    };
+    if !allowed(chosen) {
+        return Err(Error::Plan(Detail::new(
+            "rung",
+            "one that passed this device's self-test",
+            chosen.name(),
+            "leave the choice to the plan, or report the driver",
+        )));
+    }
+    Ok(match chosen {
+        Rung::Looped => (chosen, 1, unit),
+        Rung::Multi if at_once * rounds > unit => (chosen, at_once, rounds),
+        Rung::Multi => (chosen, 1, 2 * unit),
+    })
+}
+
+/// Case O11: what one invocation does at most, range rescue included, stays well below 65,535 iterations.
+fn check_iterations(order: &Order, width: u64, rounds: u64) -> Result<()> {
+    let steps = order.octets().div_ceil(width);
+    let lanes = order.octet_lanes() / width;
+    let iterations = rounds * (3 * steps + lanes * (6 * order.blocks() + 8) + 16);
+    if iterations <= MOST_ITERATIONS {
+        return Ok(());
+    }
+    Err(Error::Limit(Detail::new(
+        "hidden",
+        format!("rows that {width} invocations read in {MOST_ITERATIONS} steps"),
+        format!("{} elements, {iterations} steps", order.hidden),
+        "allow more invocations a workgroup, or shard the row",
+    )))
+}
+
+/// Bytes of workgroup memory for one row: a pair of sums for every octet lane, a flag and a maximum.
+fn row_memory(order: &Order) -> u64 {
+    order.octet_lanes().max(8) * 8 + 8
+}
+
+fn check_workgroup_memory(order: &Order, caps: &Caps, rows_at_once: u64) -> Result<()> {
+    let bytes = rows_at_once * row_memory(order) + 64;
+    if bytes <= u64::from(caps.workgroup_memory) {
+        return Ok(());
+    }
+    Err(Error::Limit(Detail::new(
+        "workgroup memory",
+        format!("at least {bytes} bytes"),
+        format!("{} bytes", caps.workgroup_memory),
+        "open the device with the adapter's limits",
+    )))
+}

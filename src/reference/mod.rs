@@ -1,0 +1,8 @@
+//! The CPU twins of the kernels, in f64, under the names of the shader files.
+//!
+//! A twin computes in f64 from the operands as stored and rounds exactly where the definition rounds. It does not imitate
+//! the GPU's order of summation: it is what the GPU is measured against.
+
+mod rms_norm;
+
+pub use rms_norm::{Operands, rms_norm};

@@ -1,0 +1,312 @@
+//! From a [`Plan`] to WGSL text.
+//!
+//! A shader is the kernel's file behind the constants and the parts that its plan asks for. Parts are whole WGSL functions; a
+//! part for one operand or dtype names it by the words `OPERAND`, `BUFFER` and `DTYPE`, which are replaced here and must not
+//! survive. What is written by this file itself is only what has to be unrolled: the schedule of the sum.
+
+use std::fmt::Write as _;
+
+use crate::dtype::DType;
+use crate::plan::{Access, BLOCK, Plan};
+
+/// The text of a kernel and what it binds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Shader {
+    /// A label: operation, rung, hidden and dtypes.
+    pub label: String,
+    /// The complete WGSL module. Its entry point is [`Shader::ENTRY`].
+    pub wgsl: String,
+}
+
+impl Shader {
+    /// The name of the entry point.
+    pub const ENTRY: &'static str = "main";
+    /// The binding of the uniform [`Params`](crate::plan::Params).
+    pub const PARAMS_BINDING: u32 = 0;
+}
+
+/// The first storage binding: behind the params and the digits of the number of rows.
+pub(crate) fn first_storage_binding(plan: &Plan) -> u32 {
+    1 + plan.row_digits
+}
+
+const KERNEL: &str = include_str!("../shaders/rms_norm.wgsl");
+
+/// One part of a shader.
+macro_rules! part {
+    ($name:literal) => {
+        include_str!(concat!("../shaders/parts/", $name, ".wgsl"))
+    };
+}
+
+pub(crate) fn compose(plan: &Plan) -> Shader {
+    let spec = &plan.spec;
+    let output = spec.output_dtype();
+    let mut text = Text::default();
+    text.constants(plan);
+    text.bindings(plan);
+    for part in [part!("octet"), part!("rows")] {
+        text.add(part);
+    }
+    text.row_count(plan);
+    for (dtype, part) in [(DType::F16, part!("f16")), (DType::BF16, part!("bf16"))] {
+        let used = [Some(spec.input), spec.weight, spec.bias, Some(output), spec.normalized_dtype()];
+        if used.contains(&Some(dtype)) {
+            text.add(part);
+        }
+    }
+    for binding in &plan.bindings {
+        let (read, write) = match binding.wide {
+            true => (part!("buffer_wide"), part!("buffer_wide_write")),
+            false => (part!("buffer_word"), part!("buffer_word_write")),
+        };
+        text.add_for(read, &[("BUFFER", &words(binding.name))]);
+        if binding.operands.contains(&"output") {
+            text.add_for(write, &[("BUFFER", &words(binding.name))]);
+        }
+    }
+    for (name, dtype) in [("input", Some(spec.input)), ("weight", spec.weight), ("bias", spec.bias)] {
+        text.load(plan, name, dtype);
+    }
+    text.add(if spec.weight.is_some() && spec.weight_offset != 0.0 { part!("weight_offset") } else { part!("weight_plain") });
+    text.add(part!("channels"));
+    text.add(if spec.bias.is_some() { part!("bias_present") } else { part!("bias_absent") });
+    match spec.normalized_dtype() {
+        None => text.add(part!("cast_none")),
+        Some(dtype) => text.add_for(part!("cast_half"), &[("DTYPE", dtype.name())]),
+    }
+    let output_buffer = buffer_of(plan, "output");
+    text.add_for(
+        if output.is_half() { part!("store_half") } else { part!("store_f32") },
+        &[("BUFFER", &output_buffer), ("DTYPE", output.name())],
+    );
+    text.edges(plan);
+    text.schedule(plan);
+    text.add(part!("range"));
+    text.add(KERNEL);
+
+    let name = |d: Option<DType>| d.map_or("none", DType::name);
+    Shader {
+        label: format!(
+            "rms_norm {} {} {}/{}/{}/{}",
+            plan.rung.name(),
+            spec.hidden,
+            spec.input,
+            name(spec.weight),
+            name(spec.bias),
+            output
+        ),
+        wgsl: text.0,
+    }
+}
+
+/// The variable of a binding.
+fn words(binding: &str) -> String {
+    format!("{binding}_words")
+}
+
+/// The variable through which an operand is accessed.
+fn buffer_of(plan: &Plan, operand: &str) -> String {
+    words(plan.bindings.iter().find(|b| b.operands.contains(&operand)).map_or(operand, |b| b.name))
+}
+
+#[derive(Default)]
+struct Text(String);
+
+impl Text {
+    fn add(&mut self, part: &str) {
+        self.0.push_str(part);
+        self.0.push('\n');
+    }
+
+    fn add_for(&mut self, part: &str, names: &[(&str, &str)]) {
+        let named = names.iter().fold(part.to_owned(), |text, (word, name)| text.replace(word, name));
+        self.add(&named);
+    }
+
+    fn line(&mut self, line: fmt::Arguments<'_>) {
+        // Writing to a String cannot fail.
+        let _ = self.0.write_fmt(line);
+        self.0.push('\n');
+    }
+
+    fn constants(&mut self, plan: &Plan) {
+        let (spec, order) = (&plan.spec, &plan.order);
+        let width = u64::from(plan.width);
+        let eps = f64::from(spec.eps);
+        let eps_exponent = if spec.eps == 0.0 { -300 } else { exponent(eps) };
+        let unsigned = [
+            ("HIDDEN", order.hidden),
+            ("WHOLE_OCTETS", order.whole_octets()),
+            ("OCTETS", order.octets()),
+            ("OCTET_LANES", order.octet_lanes()),
+            ("BLOCKS", order.blocks()),
+            ("WIDTH", width),
+            ("ROWS_AT_ONCE", plan.rows_at_once.into()),
+            ("ROUNDS", plan.rounds.into()),
+            ("WORKGROUP_SIZE", plan.workgroup_size().into()),
+            ("INPUT_STEPS", order.octets().div_ceil(width)),
+            ("OUTPUT_STEPS", order.whole_octets().div_ceil(width)),
+            ("SLOT_PAIRS", order.octet_lanes().max(8)),
+            ("LANE_PAIRS", order.octet_lanes().max(8) * u64::from(plan.rows_at_once)),
+        ];
+        for (name, value) in unsigned {
+            self.line(format_args!("const {name}: u32 = {value}u;"));
+        }
+        // A subnormal eps counts only in rescued rows, which take it apart; some compilers refuse it as a literal.
+        let ordinary_eps = if spec.eps < f32::MIN_POSITIVE { 0.0 } else { spec.eps };
+        let fraction = if spec.eps == 0.0 { 0.0 } else { (eps * 2f64.powi(-eps_exponent)) as f32 };
+        for (name, value) in [
+            ("EPS", ordinary_eps),
+            ("EPS_FRACTION", fraction),
+            ("INVERSE_HIDDEN", (1.0 / order.hidden as f64) as f32),
+            ("WEIGHT_OFFSET", spec.weight_offset),
+            ("ABSENT_weight", 1.0),
+            ("ABSENT_bias", 0.0),
+        ] {
+            self.line(format_args!("const {name}: f32 = {value:e}f;"));
+        }
+        self.line(format_args!("const EPS_EXPONENT: i32 = {eps_exponent};"));
+        self.line(format_args!("const EPS_ROOT_EXPONENT: i32 = {};\n", eps_exponent.div_euclid(2)));
+    }
+
+    fn bindings(&mut self, plan: &Plan) {
+        self.line(format_args!("@group(0) @binding({}) var<uniform> params: Params;", Shader::PARAMS_BINDING));
+        for digit in 0..plan.row_digits {
+            self.line(format_args!("@group(0) @binding({}) var<uniform> row_digit_{digit}: Digit;", 1 + digit));
+        }
+        for (index, binding) in plan.bindings.iter().enumerate() {
+            let at = first_storage_binding(plan) + index as u32;
+            let access = if binding.writable { "read_write" } else { "read" };
+            let element = if binding.wide { "vec4<u32>" } else { "u32" };
+            let name = words(binding.name);
+            self.line(format_args!("@group(0) @binding({at}) var<storage, {access}> {name}: array<{element}>;"));
+        }
+        self.0.push('\n');
+    }
+
+    fn row_count(&mut self, plan: &Plan) {
+        let digits: Vec<_> = (0..plan.row_digits).map(|d| format!("(row_digit_{d}.value << {}u)", 8 * d)).collect();
+        self.line(format_args!("// Rows of the chunk that this recording covers.\nfn row_count() -> u32 {{"));
+        self.line(format_args!("    return {};\n}}\n", digits.join(" | ")));
+    }
+
+    fn load(&mut self, plan: &Plan, name: &str, dtype: Option<DType>) {
+        let part = match dtype {
+            None => part!("load_constant"),
+            Some(DType::F32) => part!("load_f32"),
+            Some(_) if plan.access.of(name) == Access::Element => part!("load_half_any"),
+            Some(_) => part!("load_half"),
+        };
+        let dtype = dtype.map_or("f32", DType::name);
+        self.add_for(part, &[("OPERAND", name), ("BUFFER", &buffer_of(plan, name)), ("DTYPE", dtype)]);
+    }
+
+    fn edges(&mut self, plan: &Plan) {
+        let part = match plan.access.output {
+            Access::Element if plan.shares_words => part!("edges_shared"),
+            Access::Element => part!("edges_odd"),
+            _ if plan.order.rest() > 0 => part!("edges_rest"),
+            _ => part!("edges_none"),
+        };
+        if part != part!("edges_none") {
+            self.add(part!("edge_octet"));
+        }
+        self.add(part);
+    }
+
+    /// The sum of squares of a lane, unrolled: blocks of four groups of four steps, and the tree that joins blocks. A counter
+    /// in a loop would be shorter, but local arrays indexed by a variable are what old shader compilers give up on (case O2).
+    fn schedule(&mut self, plan: &Plan) {
+        let order = &plan.order;
+        let rest = order.rest();
+        let element = |i: u64| {
+            if i < rest { format!("load_input_one(input + {}u)", order.whole_octets() * 8 + i) } else { "0.0".into() }
+        };
+        let elements: Vec<_> = (0..8).map(element).collect();
+        self.line(format_args!("// The elements behind the last whole octet, and zeros.\nfn rest_octet(input: u32) -> Octet {{"));
+        self.line(format_args!(
+            "    return Octet(vec4<f32>({}), vec4<f32>({}));\n}}\n",
+            elements[..4].join(", "),
+            elements[4..].join(", ")
+        ));
+        self.tree(order.blocks());
+
+        let full_blocks = order.full_steps() / BLOCK;
+        self.line(format_args!("// One whole octet of a lane, squared.\nfn step_squares(input: u32, lane: u32, step: u32) -> Octet {{"));
+        self.line(format_args!("    return squares_of(load_input(input + (step * OCTET_LANES + lane) * 8u));\n}}\n"));
+        self.line(format_args!("// The step in which some lanes have an octet, one may have a part of one, and others nothing."));
+        self.line(format_args!("fn last_squares(input: u32, lane: u32) -> Octet {{"));
+        self.line(format_args!("    let o = {}u + lane;", order.full_steps() * order.octet_lanes()));
+        self.line(format_args!("    return squares_of(octet_or_zero(input, o));\n}}\n"));
+
+        self.line(format_args!("// The squares of a lane: see src/plan/order.rs.\nfn lane_sums(input: u32, lane: u32) -> Octet {{"));
+        self.line(format_args!("    begin_blocks();"));
+        if full_blocks > 0 {
+            self.line(format_args!("    for (var block = 0u; block < {full_blocks}u; block++) {{"));
+            self.line(format_args!("        let step = block * {BLOCK}u;"));
+            let steps: Vec<_> = (0..BLOCK).map(|s| format!("step_squares(input, lane, step + {s}u)")).collect();
+            self.block("        ", &steps);
+            self.line(format_args!("        join_block(block, sum);\n    }}"));
+        }
+        let mut steps: Vec<_> =
+            (full_blocks * BLOCK..order.full_steps()).map(|s| format!("step_squares(input, lane, {s}u)")).collect();
+        if order.steps() > order.full_steps() {
+            steps.push("last_squares(input, lane)".into());
+        }
+        if !steps.is_empty() {
+            self.block("    ", &steps);
+            self.line(format_args!("    join_block({full_blocks}u, sum);"));
+        }
+        self.line(format_args!("    return joined_blocks();\n}}\n"));
+    }
+
+    /// `sum`: up to sixteen steps as a chain of groups of four. What is absent is left out, which adds zero.
+    fn block(&mut self, indent: &str, steps: &[String]) {
+        for (index, group) in steps.chunks(4).enumerate() {
+            let value = match group {
+                [a, b, c, d] => format!("add_four({a}, {b}, {c}, {d})"),
+                [a, b, c] => format!("({a} + {b}) + {c}"),
+                [a, b] => format!("{a} + {b}"),
+                _ => group.concat(),
+            };
+            match index {
+                0 => self.line(format_args!("{indent}var sum = {value};")),
+                _ => self.line(format_args!("{indent}sum += {value};")),
+            }
+        }
+    }
+
+    /// The tree over the blocks of a lane, as a binary counter of partial sums: level k holds the sum of 2^k blocks.
+    fn tree(&mut self, blocks: u64) {
+        let top = blocks.max(1).ilog2();
+        for level in 0..=top {
+            self.line(format_args!("var<private> level_{level}: Octet;"));
+        }
+        self.line(format_args!("\nfn begin_blocks() {{"));
+        for level in 0..=top {
+            self.line(format_args!("    level_{level} = Octet(vec4<f32>(0.0), vec4<f32>(0.0));"));
+        }
+        self.line(format_args!("}}\n\n// Adds a block: a carry runs up while levels are taken.\nfn join_block(block: u32, sum: Octet) {{"));
+        self.line(format_args!("    var carry = sum;"));
+        for level in 0..top {
+            self.line(format_args!("    if ((block & {}u) == 0u) {{\n        level_{level} = carry;\n        return;\n    }}", 1u64 << level));
+            self.line(format_args!("    carry = level_{level} + carry;"));
+        }
+        self.line(format_args!("    level_{top} = carry;\n}}\n\n// The sum of all blocks: the levels that are taken, from the lowest.\nfn joined_blocks() -> Octet {{"));
+        let taken: Vec<_> = (0..=top).filter(|level| blocks >> level & 1 == 1).collect();
+        let mut sum = String::new();
+        for level in taken {
+            sum = if sum.is_empty() { format!("level_{level}") } else { format!("(level_{level} + {sum})") };
+        }
+        self.line(format_args!("    return {sum};\n}}\n"));
+    }
+}
+
+use std::fmt;
+
+/// The exponent e of a positive finite `value` = fraction · 2^e with the fraction in [1, 2). Every f32 is normal in f64.
+fn exponent(value: f64) -> i32 {
+    ((value.to_bits() >> 52) as i32) - 1023
+}

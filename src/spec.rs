@@ -1,0 +1,379 @@
+//! What is computed: [`NormSpec`], its presets and its validation.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::dtype::{DType, Values};
+use crate::error::{Detail, Error, Result};
+
+/// A published definition of RMSNorm: a named point in the parameter space of [`NormSpec`].
+///
+/// All five compute `x · r` with `r = 1/sqrt(mean(x²) + eps)` in f32 and differ in where they round, in what the weight
+/// means and in the output's dtype.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Preset {
+    /// `round(x · r · w)`, one rounding, in the input's dtype. PyTorch's `F.rms_norm`, quack, flash-attn, FlashInfer, OLMo 2.
+    Torch,
+    /// `w · round(x · r)`: the normalised value is rounded to the input's dtype before the weight; the output has the dtype
+    /// that input and weight promote to. Transformers' `LlamaRMSNorm` (Llama, Mistral, Qwen 2 and 3, Phi 3).
+    Llama,
+    /// `round(x · r · (1 + w))`, `1 + w` in f32: weights are stored around zero. Gemma, Qwen3-Next.
+    Gemma,
+    /// As `Llama`, but rounded to the *weight's* dtype, which the output has too; nothing is rounded and the output is f32
+    /// where the weight is f32. Transformers' `T5LayerNorm`.
+    T5,
+    /// `round(x / sqrt(mean(x²) + eps)) · w`: ONNX `RMSNormalization` (opset 23), with the output in the scale's dtype.
+    Onnx,
+}
+
+impl Preset {
+    /// All of them.
+    pub const ALL: [Preset; 5] = [Preset::Torch, Preset::Llama, Preset::Gemma, Preset::T5, Preset::Onnx];
+
+    /// The preset's name in lower case.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Preset::Torch => "torch",
+            Preset::Llama => "llama",
+            Preset::Gemma => "gemma",
+            Preset::T5 => "t5",
+            Preset::Onnx => "onnx",
+        }
+    }
+
+    /// The norm of `hidden` channels under this preset: f32 throughout, with a weight and no bias, until told otherwise.
+    pub const fn spec(self, hidden: u64, eps: f32) -> NormSpec {
+        let (weight_offset, cast, output) = match self {
+            Preset::Torch => (0.0, CastOrder::AfterWeight, OutputRule::Input),
+            Preset::Llama => (0.0, CastOrder::ToInput, OutputRule::Promoted),
+            Preset::Gemma => (1.0, CastOrder::AfterWeight, OutputRule::Input),
+            Preset::T5 => (0.0, CastOrder::ToHalfWeight, OutputRule::HalfWeight),
+            Preset::Onnx => (0.0, CastOrder::ToInput, OutputRule::Weight),
+        };
+        NormSpec {
+            hidden,
+            eps,
+            input: DType::F32,
+            weight: Some(DType::F32),
+            weight_offset,
+            bias: None,
+            cast,
+            output,
+        }
+    }
+}
+
+impl fmt::Display for Preset {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Preset {
+    type Err = Error;
+    fn from_str(name: &str) -> Result<Self> {
+        Preset::ALL.into_iter().find(|p| p.name() == name).ok_or_else(|| {
+            Error::Spec(Detail::new("preset", "torch, llama, gemma, t5 or onnx", format!("{name:?}"), "choose one of these"))
+        })
+    }
+}
+
+/// Whether the normalised value is rounded before the weight is applied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum CastOrder {
+    /// Only the result is rounded.
+    AfterWeight,
+    /// `x · r` is rounded to the input's dtype, then weighted.
+    ToInput,
+    /// `x · r` is rounded to the weight's dtype where that is f16 or bf16, then weighted.
+    ToHalfWeight,
+}
+
+/// Which dtype the output has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum OutputRule {
+    /// The input's.
+    Input,
+    /// The weight's; the input's without one.
+    Weight,
+    /// The dtype that input and weight promote to.
+    Promoted,
+    /// The weight's where that is f16 or bf16, else f32.
+    HalfWeight,
+    /// This one.
+    Is(DType),
+}
+
+/// What is computed, as plain data.
+///
+/// `y = round(x · r · (w + weight_offset) + b)` with `r = 1/sqrt(mean(x²) + eps)` over the last dimension, per row: eps is
+/// *inside* the root, added to the mean. The arithmetic is f32 whatever the dtypes.
+///
+/// ```
+/// use wgpu_rmsnorm::{DType, NormSpec};
+///
+/// // Llama 3 8B: bf16 activations and weights.
+/// let spec = NormSpec::llama(4096, 1e-5).dtype(DType::BF16);
+/// assert_eq!(spec.output_dtype(), DType::BF16);
+///
+/// // The same with f32 weights promotes, as it does in Transformers ...
+/// let mixed = spec.weight(DType::F32);
+/// assert_eq!(mixed.output_dtype(), DType::F32);
+/// // ... unless the caller says what the output shall be.
+/// assert_eq!(mixed.output(DType::BF16).output_dtype(), DType::BF16);
+///
+/// // Any leading shape: the last dimension is normalised, the rest are rows.
+/// assert_eq!(spec.rows_of(&[2, 3, 4096])?, 6);
+/// # Ok::<(), wgpu_rmsnorm::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub struct NormSpec {
+    /// Channels a row: the length of the last dimension. At least 1.
+    pub hidden: u64,
+    /// Added to the mean of squares, inside the root. Finite and at least 0; with 0 an all-zero row gives zeros.
+    pub eps: f32,
+    /// The input's dtype.
+    pub input: DType,
+    /// The weight's dtype (one value a channel); `None` weights every channel by exactly 1, whatever `weight_offset`.
+    pub weight: Option<DType>,
+    /// Added to every weight in f32: 0, or 1 where weights are stored around zero. Finite.
+    pub weight_offset: f32,
+    /// The bias's dtype (one value a channel), `None` for none.
+    pub bias: Option<DType>,
+    /// Whether the normalised value is rounded before the weight.
+    pub cast: CastOrder,
+    /// Which dtype the output has.
+    pub output: OutputRule,
+}
+
+impl NormSpec {
+    /// [`Preset::Torch`], the default choice: one rounding, output in the input's dtype.
+    pub const fn torch(hidden: u64, eps: f32) -> Self {
+        Preset::Torch.spec(hidden, eps)
+    }
+    /// [`Preset::Llama`]: rounded to the input's dtype before the weight.
+    pub const fn llama(hidden: u64, eps: f32) -> Self {
+        Preset::Llama.spec(hidden, eps)
+    }
+    /// [`Preset::Gemma`]: weights stored around zero, `1 + w` in f32.
+    pub const fn gemma(hidden: u64, eps: f32) -> Self {
+        Preset::Gemma.spec(hidden, eps)
+    }
+    /// [`Preset::T5`]: rounded to a half weight's dtype before the weight.
+    pub const fn t5(hidden: u64, eps: f32) -> Self {
+        Preset::T5.spec(hidden, eps)
+    }
+    /// [`Preset::Onnx`]: ONNX `RMSNormalization`.
+    pub const fn onnx(hidden: u64, eps: f32) -> Self {
+        Preset::Onnx.spec(hidden, eps)
+    }
+
+    /// The same with input, weight and bias (those that it has) in `dtype`; the output follows the preset's rule.
+    pub const fn dtype(mut self, dtype: DType) -> Self {
+        self.input = dtype;
+        if self.weight.is_some() {
+            self.weight = Some(dtype);
+        }
+        if self.bias.is_some() {
+            self.bias = Some(dtype);
+        }
+        self
+    }
+    /// The same with the input in `dtype`.
+    pub const fn input(mut self, dtype: DType) -> Self {
+        self.input = dtype;
+        self
+    }
+    /// The same with a weight in `dtype`.
+    pub const fn weight(mut self, dtype: DType) -> Self {
+        self.weight = Some(dtype);
+        self
+    }
+    /// The same without a weight.
+    pub const fn without_weight(mut self) -> Self {
+        self.weight = None;
+        self
+    }
+    /// The same with `offset` added to every weight in f32.
+    pub const fn weight_offset(mut self, offset: f32) -> Self {
+        self.weight_offset = offset;
+        self
+    }
+    /// The same with a bias in `dtype`.
+    pub const fn bias(mut self, dtype: DType) -> Self {
+        self.bias = Some(dtype);
+        self
+    }
+    /// The same with another rounding order.
+    pub const fn cast(mut self, cast: CastOrder) -> Self {
+        self.cast = cast;
+        self
+    }
+    /// The same with the output in `dtype`, whatever the preset's rule.
+    pub const fn output(mut self, dtype: DType) -> Self {
+        self.output = OutputRule::Is(dtype);
+        self
+    }
+
+    /// The output's dtype.
+    pub fn output_dtype(&self) -> DType {
+        match self.output {
+            OutputRule::Input => self.input,
+            OutputRule::Weight => self.weight.unwrap_or(self.input),
+            OutputRule::Promoted => self.input.promote(self.weight.unwrap_or(self.input)),
+            OutputRule::HalfWeight => self.weight.filter(|w| w.is_half()).unwrap_or(DType::F32),
+            OutputRule::Is(dtype) => dtype,
+        }
+    }
+
+    /// The dtype that the normalised value is rounded to before the weight, where that loses anything.
+    pub fn normalized_dtype(&self) -> Option<DType> {
+        match self.cast {
+            CastOrder::AfterWeight => None,
+            CastOrder::ToInput => Some(self.input),
+            CastOrder::ToHalfWeight => self.weight,
+        }
+        .filter(|d| d.is_half())
+    }
+
+    /// The weights a model starts from: those that scale every channel by one. Empty without a weight.
+    pub fn initial_weight(&self) -> Values {
+        let length = if self.weight.is_some() { self.hidden as usize } else { 0 };
+        Values::round_from(self.weight.unwrap_or(DType::F32), &vec![1.0 - f64::from(self.weight_offset); length])
+    }
+
+    /// Checks every field.
+    ///
+    /// # Errors
+    /// [`Error::Spec`] for hidden 0, an eps that is negative or not finite, or a weight offset that is not finite.
+    pub fn validate(&self) -> Result<()> {
+        let wrong = |argument: &str, expected: &str, actual: String, remedy: &str| {
+            Err(Error::Spec(Detail::new(argument, expected, actual, remedy)))
+        };
+        if self.hidden == 0 {
+            return wrong("hidden", "at least 1", "0".into(), "pass the length of the last dimension");
+        }
+        if !(self.eps.is_finite() && self.eps >= 0.0) {
+            return wrong(
+                "eps",
+                "a finite number of at least 0",
+                format!("{:?}", self.eps),
+                "models use 1e-6 or 1e-5; see the checkpoint's config",
+            );
+        }
+        if !self.weight_offset.is_finite() {
+            return wrong("weight_offset", "a finite number", format!("{:?}", self.weight_offset), "use 0, or 1 for Gemma");
+        }
+        Ok(())
+    }
+
+    /// The rows of a tensor of this shape: the product of all dimensions but the last.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for rank 0, a last dimension other than `hidden`, or a product beyond 64 bits.
+    pub fn rows_of(&self, shape: &[u64]) -> Result<u64> {
+        let Some((&last, leading)) = shape.split_last() else {
+            return Err(Error::Shape(Detail::new(
+                "shape",
+                "at least one dimension",
+                "rank 0",
+                "normalise a vector of shape [hidden] or more dimensions",
+            )));
+        };
+        if last != self.hidden {
+            return Err(Error::Shape(Detail::new(
+                "shape",
+                format!("a last dimension of hidden = {}", self.hidden),
+                format!("{shape:?}"),
+                "the last dimension is the one that is normalised",
+            )));
+        }
+        leading.iter().try_fold(1u64, |rows, &d| rows.checked_mul(d)).and_then(|rows| rows.checked_mul(last).map(|_| rows)).ok_or_else(
+            || {
+                Error::Shape(Detail::new(
+                    "shape",
+                    "fewer than 2^64 elements",
+                    format!("{shape:?}"),
+                    "check the dimensions",
+                ))
+            },
+        )
+    }
+
+    /// The rows of `elements` contiguous elements.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] where they are not whole rows.
+    pub fn rows_in(&self, argument: &str, elements: u64) -> Result<u64> {
+        if self.hidden == 0 || elements % self.hidden != 0 {
+            return Err(Error::Shape(Detail::new(
+                argument,
+                format!("whole rows of hidden = {} elements", self.hidden),
+                format!("{elements} elements"),
+                "pad or cut the tensor to whole rows",
+            )));
+        }
+        Ok(elements / self.hidden)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn d7_eps_must_be_finite_and_not_negative() {
+        for eps in [-1.0, f32::NAN, f32::INFINITY, -f32::MIN_POSITIVE] {
+            assert!(matches!(NormSpec::torch(8, eps).validate(), Err(Error::Spec(_))), "{eps}");
+        }
+        for eps in [0.0, 1e-45, 1e-12, 1e-5, f32::MAX] {
+            NormSpec::torch(8, eps).validate().unwrap();
+        }
+    }
+
+    #[test]
+    fn f2_rank_0_and_hidden_0_are_errors() {
+        assert!(matches!(NormSpec::torch(0, 1e-5).validate(), Err(Error::Spec(_))));
+        assert!(matches!(NormSpec::torch(8, 1e-5).rows_of(&[]), Err(Error::Shape(_))));
+    }
+
+    #[test]
+    fn g6_every_leading_dimension_is_rows() {
+        let spec = NormSpec::torch(8, 1e-5);
+        assert_eq!(spec.rows_of(&[2, 3, 8]).unwrap(), 6);
+        assert_eq!(spec.rows_of(&[8]).unwrap(), 1);
+        assert_eq!(spec.rows_of(&[1, 0, 8]).unwrap(), 0);
+        assert!(matches!(spec.rows_of(&[8, 3]), Err(Error::Shape(_))));
+    }
+
+    #[test]
+    fn b6_a_product_beyond_64_bits_is_an_error() {
+        assert!(matches!(NormSpec::torch(8, 1e-5).rows_of(&[1 << 40, 1 << 30, 8]), Err(Error::Shape(_))));
+    }
+
+    #[test]
+    fn e1_presets_set_the_output_dtype() {
+        use DType::{BF16, F16, F32};
+        for (preset, input, weight, output) in [
+            (Preset::Torch, BF16, F32, BF16),
+            (Preset::Llama, BF16, F32, F32),
+            (Preset::Llama, F16, BF16, F32),
+            (Preset::Llama, BF16, BF16, BF16),
+            (Preset::Gemma, F16, F32, F16),
+            (Preset::T5, F32, BF16, BF16),
+            (Preset::T5, BF16, F32, F32),
+            (Preset::Onnx, F32, F16, F16),
+        ] {
+            assert_eq!(preset.spec(8, 1e-6).input(input).weight(weight).output_dtype(), output, "{preset} {input} {weight}");
+        }
+    }
+
+    #[test]
+    fn weights_start_at_ones() {
+        assert_eq!(NormSpec::torch(3, 1e-6).initial_weight(), Values::F32(vec![1.0; 3]));
+        assert_eq!(NormSpec::gemma(3, 1e-6).initial_weight(), Values::F32(vec![0.0; 3]));
+    }
+}
