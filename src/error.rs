@@ -86,6 +86,14 @@ pub enum Error {
         /// What wgpu said.
         message: String,
     },
+    /// The device computes wrong results, and is not used.
+    #[error(
+        "the device failed its self-test: {message}; update the driver or choose another adapter (GpuOptions::without_self_test opens it all the same)"
+    )]
+    SelfTest {
+        /// What was wrong first.
+        message: String,
+    },
     /// A kernel did not compile: a bug here or in the driver.
     #[error("the kernel {kernel} did not compile: {message}; run the self-test and report this with the driver's version")]
     Shader {

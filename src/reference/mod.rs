@@ -5,4 +5,4 @@
 
 mod rms_norm;
 
-pub use rms_norm::{Operands, rms_norm};
+pub use rms_norm::rms_norm;

@@ -2,104 +2,12 @@
 
 use std::thread;
 
-use crate::dtype::{DType, Slice};
-use crate::error::{Detail, Error, Result};
+use crate::dtype::Slice;
+use crate::error::Result;
+use crate::inputs::Inputs;
 use crate::spec::NormSpec;
 
-/// The operands of a norm on the host.
-///
-/// ```
-/// use wgpu_rmsnorm::reference::Operands;
-///
-/// let operands = Operands::new(&[3.0f32, 4.0]).weight(&[0.5f32, 0.5]);
-/// # let _ = operands;
-/// ```
-#[derive(Debug, Clone, Copy)]
-#[non_exhaustive]
-pub struct Operands<'a> {
-    /// Whole rows, one after the other.
-    pub input: Slice<'a>,
-    /// One value a channel.
-    pub weight: Option<Slice<'a>>,
-    /// One value a channel.
-    pub bias: Option<Slice<'a>>,
-}
-
-impl<'a> Operands<'a> {
-    /// Rows, without weight and bias.
-    pub fn new(input: impl Into<Slice<'a>>) -> Self {
-        Self { input: input.into(), weight: None, bias: None }
-    }
-    /// The same with a weight.
-    pub fn weight(mut self, weight: impl Into<Slice<'a>>) -> Self {
-        self.weight = Some(weight.into());
-        self
-    }
-    /// The same with a bias.
-    pub fn bias(mut self, bias: impl Into<Slice<'a>>) -> Self {
-        self.bias = Some(bias.into());
-        self
-    }
-
-    /// Checks the operands against a norm and returns the number of rows.
-    ///
-    /// # Errors
-    /// [`Error::Shape`] for lengths that do not fit, [`Error::DType`] for dtypes that do not.
-    pub fn validate(&self, spec: &NormSpec) -> Result<u64> {
-        spec.validate()?;
-        expect_dtype("input", spec.input, self.input)?;
-        per_channel("weight", spec.hidden, spec.weight, self.weight)?;
-        per_channel("bias", spec.hidden, spec.bias, self.bias)?;
-        spec.rows_in("input", self.input.len() as u64)
-    }
-}
-
-fn expect_dtype(argument: &str, expected: DType, got: Slice<'_>) -> Result<()> {
-    if got.dtype() == expected {
-        return Ok(());
-    }
-    Err(Error::DType(Detail::new(
-        argument,
-        format!("{expected} elements"),
-        got.dtype().name(),
-        "convert the data, or set the norm's dtype to the data's",
-    )))
-}
-
-fn per_channel(argument: &str, hidden: u64, expected: Option<DType>, got: Option<Slice<'_>>) -> Result<()> {
-    let (dtype, values) = match (expected, got) {
-        (None, None) => return Ok(()),
-        (Some(dtype), Some(values)) => (dtype, values),
-        (Some(_), None) => {
-            return Err(Error::Shape(Detail::new(
-                argument,
-                format!("{hidden} elements, for the norm has a {argument}"),
-                "none",
-                format!("pass the {argument}, or make a norm without one"),
-            )));
-        }
-        (None, Some(_)) => {
-            return Err(Error::Shape(Detail::new(
-                argument,
-                format!("none, for the norm has no {argument}"),
-                "one",
-                format!("leave the {argument} out, or make a norm with one"),
-            )));
-        }
-    };
-    expect_dtype(argument, dtype, values)?;
-    if values.len() as u64 != hidden {
-        return Err(Error::Shape(Detail::new(
-            argument,
-            format!("hidden = {hidden} elements"),
-            format!("{} elements", values.len()),
-            "pass one value a channel; nothing is broadcast",
-        )));
-    }
-    Ok(())
-}
-
-/// RMSNorm in f64: the mathematical result from the operands as stored, rounded to
+/// RMSNorm in f64: the mathematical result from the inputs as stored, rounded to
 /// [`normalized_dtype`](NormSpec::normalized_dtype) before the weight where the spec says so, and not rounded at the end.
 ///
 /// `y = x / sqrt(mean(x²) + eps) · (w + weight_offset) + b`, a row at a time (formula of Zhang and Sennrich, 2019, with the
@@ -107,22 +15,22 @@ fn per_channel(argument: &str, hidden: u64, expected: Option<DType>, got: Option
 /// there is work for it.
 ///
 /// ```
-/// use wgpu_rmsnorm::{NormSpec, reference};
+/// use wgpu_rmsnorm::{Inputs, NormSpec, reference};
 ///
 /// let spec = NormSpec::torch(4, 0.0).without_weight();
-/// let y = reference::rms_norm(&spec, &reference::Operands::new(&[3.0f32, 0.0, 0.0, 0.0]))?;
+/// let y = reference::rms_norm(&spec, &Inputs::new(&[3.0f32, 0.0, 0.0, 0.0]))?;
 /// assert_eq!(y, [2.0, 0.0, 0.0, 0.0]);
 /// # Ok::<(), wgpu_rmsnorm::Error>(())
 /// ```
 ///
 /// # Errors
-/// Those of [`Operands::validate`].
-pub fn rms_norm(spec: &NormSpec, operands: &Operands<'_>) -> Result<Vec<f64>> {
+/// Those of [`Inputs::validate`].
+pub fn rms_norm(spec: &NormSpec, inputs: &Inputs<'_>) -> Result<Vec<f64>> {
     const WORTH_A_THREAD: usize = 1 << 16;
-    let rows = operands.validate(spec)? as usize;
+    let rows = inputs.validate(spec)? as usize;
     let hidden = spec.hidden as usize;
-    let weight = operands.weight.map(Slice::widen);
-    let bias = operands.bias.map(Slice::widen);
+    let weight = inputs.weight.map(Slice::widen);
+    let bias = inputs.bias.map(Slice::widen);
     let mut output = vec![0.0; rows * hidden];
 
     let available = thread::available_parallelism().map_or(1, usize::from);
@@ -130,7 +38,7 @@ pub fn rms_norm(spec: &NormSpec, operands: &Operands<'_>) -> Result<Vec<f64>> {
     let rows_each = rows.div_ceil(threads).max(1);
     let run = |first: usize, part: &mut [f64]| {
         for (index, row) in part.chunks_exact_mut(hidden).enumerate() {
-            normalize_row(spec, operands.input, (first + index) * hidden, weight.as_deref(), bias.as_deref(), row);
+            normalize_row(spec, inputs.input, (first + index) * hidden, weight.as_deref(), bias.as_deref(), row);
         }
     };
     if threads == 1 {
@@ -171,11 +79,12 @@ fn normalize_row(spec: &NormSpec, input: Slice<'_>, start: usize, weight: Option
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::dtype::DType;
 
     #[test]
     fn d3_eps_is_inside_the_root() {
         let spec = NormSpec::torch(8, 1e-6).without_weight();
-        let y = rms_norm(&spec, &Operands::new(&[1e-4f32; 8])).unwrap();
+        let y = rms_norm(&spec, &Inputs::new(&[1e-4f32; 8])).unwrap();
         approx::assert_relative_eq!(y[0], 0.099_503_719, max_relative = DType::F32.ulp(1.0));
     }
 
@@ -183,7 +92,7 @@ mod tests {
     fn d1_and_d8_zero_rows_stay_zero() {
         for eps in [0.0, 1e-12, 1e-5] {
             let spec = NormSpec::torch(10, eps).without_weight();
-            assert_eq!(rms_norm(&spec, &Operands::new(&[0f32; 10])).unwrap(), [0.0; 10]);
+            assert_eq!(rms_norm(&spec, &Inputs::new(&[0f32; 10])).unwrap(), [0.0; 10]);
         }
     }
 
@@ -191,7 +100,7 @@ mod tests {
     fn d2_a_spike_of_1000_gives_64() {
         let mut x = vec![0f32; 4096];
         x[17] = 1000.0;
-        let y = rms_norm(&NormSpec::torch(4096, 1e-5).without_weight(), &Operands::new(&x)).unwrap();
+        let y = rms_norm(&NormSpec::torch(4096, 1e-5).without_weight(), &Inputs::new(&x)).unwrap();
         approx::assert_relative_eq!(y[17], 64.0, max_relative = DType::F32.ulp(1.0));
     }
 
@@ -199,7 +108,7 @@ mod tests {
     fn g9_a_weight_of_another_length_is_an_error_naming_both() {
         for length in [1usize, 7, 64] {
             let (x, w) = (vec![1f32; 16], vec![1f32; length]);
-            let error = rms_norm(&NormSpec::torch(8, 1e-6), &Operands::new(&x).weight(&w)).unwrap_err().to_string();
+            let error = rms_norm(&NormSpec::torch(8, 1e-6), &Inputs::new(&x).weight(&w)).unwrap_err().to_string();
             assert!(error.contains("hidden = 8") && error.contains(&format!("{length} elements")), "{error}");
         }
     }
@@ -208,10 +117,10 @@ mod tests {
     fn rows_in_parallel_equal_rows_alone() {
         let x: Vec<f32> = (0..300_000).map(|i| ((i * 7919) % 1001) as f32 - 500.0).collect();
         let spec = NormSpec::torch(1000, 1e-6).without_weight();
-        let all = rms_norm(&spec, &Operands::new(&x)).unwrap();
+        let all = rms_norm(&spec, &Inputs::new(&x)).unwrap();
         for row in [0, 1, 149, 150, 299] {
             let range = row * 1000..(row + 1) * 1000;
-            assert_eq!(rms_norm(&spec, &Operands::new(&x[range.clone()])).unwrap(), all[range]);
+            assert_eq!(rms_norm(&spec, &Inputs::new(&x[range.clone()])).unwrap(), all[range]);
         }
     }
 }

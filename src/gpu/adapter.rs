@@ -1,0 +1,109 @@
+//! Finding adapters.
+
+use std::fmt;
+
+use crate::error::{Error, Result};
+
+/// Backends in the order in which they are listed. OpenGL is left out unless it is asked for.
+const BACKENDS: wgpu::Backends =
+    wgpu::Backends::VULKAN.union(wgpu::Backends::METAL).union(wgpu::Backends::DX12).union(wgpu::Backends::BROWSER_WEBGPU);
+
+/// A GPU, or a software driver that stands in for one, as wgpu found it.
+#[derive(Debug, Clone)]
+pub struct Adapter {
+    pub(crate) adapter: wgpu::Adapter,
+    info: wgpu::AdapterInfo,
+}
+
+impl Adapter {
+    /// What wgpu knows of it: name, driver, backend, type, subgroup sizes.
+    pub fn info(&self) -> &wgpu::AdapterInfo {
+        &self.info
+    }
+
+    /// wgpu's adapter.
+    pub fn wgpu(&self) -> &wgpu::Adapter {
+        &self.adapter
+    }
+
+    /// Whether name, driver or backend contain `text`, whatever the case.
+    pub fn matches(&self, text: &str) -> bool {
+        self.to_string().to_lowercase().contains(&text.to_lowercase())
+    }
+
+    /// Discrete before integrated before virtual before unknown before software.
+    fn rank(&self) -> u32 {
+        match self.info.device_type {
+            wgpu::DeviceType::DiscreteGpu => 0,
+            wgpu::DeviceType::IntegratedGpu => 1,
+            wgpu::DeviceType::VirtualGpu => 2,
+            wgpu::DeviceType::Other => 3,
+            wgpu::DeviceType::Cpu => 4,
+        }
+    }
+}
+
+/// Name, driver and backend.
+impl fmt::Display for Adapter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let wgpu::AdapterInfo { name, driver, driver_info, backend, .. } = &self.info;
+        write!(f, "{name} ({driver} {driver_info}, {backend:?})")
+    }
+}
+
+/// Every adapter of Vulkan, Metal, DX12 and WebGPU (and of OpenGL where `with_gl`, and the feature `gles` is on), the best
+/// first: a discrete GPU before an integrated one, software last.
+pub async fn adapters(with_gl: bool) -> Vec<Adapter> {
+    let backends = if with_gl { BACKENDS | wgpu::Backends::GL } else { BACKENDS };
+    let instance = wgpu::Instance::new(wgpu::InstanceDescriptor {
+        backends,
+        ..wgpu::InstanceDescriptor::new_without_display_handle()
+    });
+    #[cfg(not(target_arch = "wasm32"))]
+    let found = instance.enumerate_adapters(backends).await;
+    // A browser lists nothing; it is asked for its best.
+    #[cfg(target_arch = "wasm32")]
+    let found: Vec<_> = instance
+        .request_adapter(&wgpu::RequestAdapterOptions {
+            power_preference: wgpu::PowerPreference::HighPerformance,
+            ..Default::default()
+        })
+        .await
+        .into_iter()
+        .collect();
+    let mut found: Vec<_> = found.into_iter().map(|adapter| Adapter { info: adapter.get_info(), adapter }).collect();
+    found.sort_by_key(Adapter::rank);
+    found
+}
+
+/// The best adapter, or the first that matches `name`.
+pub(crate) async fn choose(name: Option<&str>, with_gl: bool) -> Result<Adapter> {
+    let found = adapters(with_gl).await;
+    let listed = found.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    let chosen = match name {
+        None => found.into_iter().next(),
+        Some(name) => found.into_iter().find(|a| a.matches(name)),
+    };
+    chosen.ok_or_else(|| Error::NoAdapter {
+        tried: match name {
+            Some(name) if !listed.is_empty() => format!("an adapter like {name:?} among {listed}"),
+            _ => format!("Vulkan, Metal, DX12 and WebGPU{}", if with_gl { " and OpenGL" } else { "" }),
+        },
+        remedy: remedy().into(),
+    })
+}
+
+/// What brings an adapter on this system.
+fn remedy() -> &'static str {
+    if cfg!(target_arch = "wasm32") {
+        "use a browser with WebGPU, on a page served over https or from localhost"
+    } else if cfg!(target_os = "linux") {
+        "install your GPU's Vulkan driver, or the software one: apt-get install mesa-vulkan-drivers"
+    } else if cfg!(target_os = "macos") {
+        "Metal comes with macOS 10.13 and later: run outside a virtual machine without graphics"
+    } else if cfg!(windows) {
+        "install your GPU's driver; Windows' own software adapter (WARP) comes with DirectX 12"
+    } else {
+        "install a Vulkan driver"
+    }
+}

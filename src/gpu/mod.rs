@@ -1,0 +1,18 @@
+//! The host layer on wgpu: opening devices, compiling, recording, moving data.
+
+mod adapter;
+mod call;
+mod device;
+mod norm;
+mod operands;
+mod pipeline;
+mod prepared;
+mod self_test;
+mod transfer;
+
+pub use adapter::{Adapter, adapters};
+pub use device::{Gpu, GpuOptions};
+pub use norm::Norm;
+pub use operands::{Operand, Operands};
+pub use prepared::Prepared;
+pub use self_test::SelfTest;

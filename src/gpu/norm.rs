@@ -1,0 +1,122 @@
+//! A norm on a device.
+
+use super::device::Gpu;
+use super::operands::Operands;
+use super::prepared::Prepared;
+use super::transfer;
+use crate::dtype::{Element, Values};
+use crate::error::Result;
+use crate::inputs::Inputs;
+use crate::plan::{Force, Layout, Plan};
+use crate::spec::NormSpec;
+
+/// A [`NormSpec`] on a [`Gpu`].
+#[derive(Debug, Clone)]
+pub struct Norm {
+    gpu: Gpu,
+    spec: NormSpec,
+}
+
+impl Norm {
+    pub(super) fn new(gpu: Gpu, spec: NormSpec) -> Result<Self> {
+        spec.validate()?;
+        Ok(Self { gpu, spec })
+    }
+
+    /// What is computed.
+    pub fn spec(&self) -> &NormSpec {
+        &self.spec
+    }
+
+    /// The device it is computed on.
+    pub fn gpu(&self) -> &Gpu {
+        &self.gpu
+    }
+
+    /// The plan for a layout, without a buffer: to look at, or to run elsewhere.
+    ///
+    /// # Errors
+    /// Those of [`Plan::new`].
+    pub fn plan(&self, layout: &Layout, rows: u64) -> Result<Plan> {
+        Plan::new(&self.spec, self.gpu.caps(), layout, rows)
+    }
+
+    /// Binds the norm to buffers, for up to `rows` rows. Everything is checked here, and the kernel compiled on first use.
+    ///
+    /// ```no_run
+    /// # async fn step(gpu: wgpu_rmsnorm::Gpu, hidden: &wgpu::Buffer, weight: &wgpu::Buffer) -> wgpu_rmsnorm::Result<()> {
+    /// use wgpu_rmsnorm::{DType, NormSpec, Operands};
+    ///
+    /// let norm = gpu.norm(NormSpec::llama(4096, 1e-5).dtype(DType::F16))?;
+    /// let prepared = norm.prepare(&Operands::in_place(hidden).weight(weight), 512).await?;
+    /// // Every token from now on:
+    /// let mut encoder = gpu.device().create_command_encoder(&Default::default());
+    /// prepared.record_in(&mut encoder, 1)?;
+    /// gpu.queue().submit([encoder.finish()]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`Plan::new`], [`Error::Buffer`](crate::Error::Buffer) for a buffer of the wrong size or usage, and wgpu's own
+    /// where it refuses a buffer (of another device, say).
+    pub async fn prepare(&self, operands: &Operands<'_>, rows: u64) -> Result<Prepared> {
+        self.prepare_with(operands, rows, Force::default()).await
+    }
+
+    /// [`Norm::prepare`] with some of the plan's choices forced.
+    ///
+    /// # Errors
+    /// Those of [`Norm::prepare`], and [`Error::Plan`](crate::Error::Plan) where a forced choice does not apply.
+    pub async fn prepare_with(&self, operands: &Operands<'_>, rows: u64, force: Force) -> Result<Prepared> {
+        let layout = operands.layout(&self.spec)?;
+        let plan = Plan::with(&self.spec, self.gpu.caps(), &layout, rows, force)?;
+        Prepared::new(&self.gpu, plan, operands).await
+    }
+
+    /// [`Norm::prepare`], waiting on this thread (for nothing but the compiler, on native).
+    ///
+    /// # Errors
+    /// Those of [`Norm::prepare`].
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn prepare_blocking(&self, operands: &Operands<'_>, rows: u64) -> Result<Prepared> {
+        pollster::block_on(self.prepare(operands, rows))
+    }
+
+    /// Uploads, computes and reads back. Tensors beyond the device's buffer limit go in batches of rows. On native this polls
+    /// the device and waits within the call; in a browser the page's event loop does.
+    ///
+    /// # Errors
+    /// Those of [`Inputs::validate`]; [`Error::DType`](crate::Error::DType) where the norm does not write `T`; those of
+    /// [`Norm::prepare`]; out of memory, device loss and time-outs.
+    pub async fn run<T: Element>(&self, inputs: &Inputs<'_>) -> Result<Vec<T>> {
+        // Before any work: a norm that writes another dtype.
+        Values::round_from(self.spec.output_dtype(), &[]).into_vec::<T>()?;
+        self.run_values(inputs).await?.into_vec()
+    }
+
+    /// [`Norm::run`], waiting on this thread.
+    ///
+    /// # Errors
+    /// Those of [`Norm::run`].
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn run_blocking<T: Element>(&self, inputs: &Inputs<'_>) -> Result<Vec<T>> {
+        pollster::block_on(self.run(inputs))
+    }
+
+    /// [`Norm::run`] for a dtype that is known at run time only.
+    ///
+    /// # Errors
+    /// Those of [`Norm::run`].
+    pub async fn run_values(&self, inputs: &Inputs<'_>) -> Result<Values> {
+        self.run_with(inputs, Force::default()).await
+    }
+
+    /// [`Norm::run_values`] with some of the plan's choices forced.
+    ///
+    /// # Errors
+    /// Those of [`Norm::run`] and [`Norm::prepare_with`].
+    pub async fn run_with(&self, inputs: &Inputs<'_>, force: Force) -> Result<Values> {
+        transfer::run(self, inputs, force).await
+    }
+}

@@ -1,0 +1,120 @@
+//! A norm bound to buffers, to be recorded as often as wanted.
+
+use std::sync::Arc;
+
+use super::call::checked;
+use super::device::{Gpu, filled_buffer};
+use super::operands::Operands;
+use super::pipeline::Pipeline;
+use crate::error::{Detail, Error, Result};
+use crate::plan::{Params, Plan};
+use crate::shader::{Shader, first_storage_binding};
+
+/// A norm bound to buffers up to a number of rows. Recording it allocates nothing, submits nothing, polls nothing, and cannot
+/// make the encoder's `finish` fail.
+#[derive(Debug)]
+pub struct Prepared {
+    gpu: Gpu,
+    plan: Plan,
+    /// None where there are no rows.
+    pipeline: Option<Arc<Pipeline>>,
+    /// One a chunk.
+    bind_groups: Vec<wgpu::BindGroup>,
+}
+
+impl Prepared {
+    pub(super) async fn new(gpu: &Gpu, plan: Plan, operands: &Operands<'_>) -> Result<Self> {
+        // Case K8: zero rows need neither a buffer nor a bind group.
+        if plan.chunks.is_empty() {
+            return Ok(Self { gpu: gpu.clone(), plan, pipeline: None, bind_groups: Vec::new() });
+        }
+        let pipeline = gpu.pipeline(&plan).await?;
+        let step = gpu.uniform_step().next_multiple_of(size_of::<Params>() as u64);
+        let mut contents = Vec::new();
+        for chunk in &plan.chunks {
+            contents.extend_from_slice(bytemuck::bytes_of(&chunk.params));
+            contents.resize(contents.len().next_multiple_of(step as usize), 0);
+        }
+        let params = filled_buffer(gpu.device(), "wgpu-rmsnorm params", wgpu::BufferUsages::UNIFORM, &contents).await?;
+        let buffers = operands.buffers();
+        let bound = checked(gpu.device(), "create_bind_group", || {
+            (0..plan.chunks.len()).map(|index| bind_group(gpu, &plan, &pipeline, &params, step, &buffers, index)).collect()
+        });
+        let bind_groups = bound.await?;
+        Ok(Self { gpu: gpu.clone(), plan, pipeline: Some(pipeline), bind_groups })
+    }
+
+    /// What was chosen, and why.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// Records the norm of the first `rows` rows into the caller's open pass. Leaves the pass with this library's pipeline and
+    /// bind group 0; everything else is as it was. May be called several times in one pass with different numbers of rows.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for more rows than were prepared; then nothing was recorded.
+    pub fn record(&self, pass: &mut wgpu::ComputePass<'_>, rows: u64) -> Result<()> {
+        if rows > self.plan.rows {
+            return Err(Error::Shape(Detail::new(
+                "rows",
+                format!("at most the {} that were prepared", self.plan.rows),
+                rows.to_string(),
+                "prepare for as many rows as will ever come",
+            )));
+        }
+        // Case K9: a dispatch of nothing has crashed machines.
+        let Some(pipeline) = self.pipeline.as_ref().filter(|_| rows > 0) else { return Ok(()) };
+        pass.set_pipeline(&pipeline.pipeline);
+        for (chunk, bind_group) in self.plan.chunks.iter().zip(&self.bind_groups) {
+            let Some(left) = rows.checked_sub(chunk.first_row).filter(|&left| left > 0) else { break };
+            let covered = left.min(chunk.rows);
+            let mut offsets = [0; 4];
+            let mut digits = 0;
+            for (offset, digit) in offsets.iter_mut().zip(self.plan.digits_of(covered)) {
+                *offset = digit * self.gpu.uniform_step() as u32;
+                digits += 1;
+            }
+            pass.set_bind_group(0, bind_group, &offsets[..digits]);
+            let [x, y] = self.plan.grid(chunk, covered);
+            pass.dispatch_workgroups(x, y, 1);
+        }
+        Ok(())
+    }
+
+    /// Records the norm of the first `rows` rows into a compute pass of its own. The caller submits.
+    ///
+    /// # Errors
+    /// Those of [`Prepared::record`].
+    pub fn record_in(&self, encoder: &mut wgpu::CommandEncoder, rows: u64) -> Result<()> {
+        let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
+        self.record(&mut pass, rows)
+    }
+}
+
+fn bind_group(
+    gpu: &Gpu,
+    plan: &Plan,
+    pipeline: &Pipeline,
+    params: &wgpu::Buffer,
+    step: u64,
+    buffers: &[&wgpu::Buffer],
+    chunk: usize,
+) -> wgpu::BindGroup {
+    let bind = |binding, buffer, offset, size| wgpu::BindGroupEntry {
+        binding,
+        resource: wgpu::BindingResource::Buffer(wgpu::BufferBinding { buffer, offset, size: wgpu::BufferSize::new(size) }),
+    };
+    let mut entries =
+        vec![bind(Shader::PARAMS_BINDING, params, chunk as u64 * step, size_of::<Params>() as u64)];
+    entries.extend((0..plan.row_digits).map(|digit| bind(1 + digit, gpu.digits(), 0, 16)));
+    let ranges = plan.chunks[chunk].ranges.iter().zip(&plan.bindings).enumerate();
+    entries.extend(ranges.map(|(index, (&(offset, size), binding))| {
+        bind(first_storage_binding(plan) + index as u32, buffers[binding.buffer as usize], offset, size)
+    }));
+    gpu.device().create_bind_group(&wgpu::BindGroupDescriptor {
+        label: Some("wgpu-rmsnorm"),
+        layout: &pipeline.bindings,
+        entries: &entries,
+    })
+}

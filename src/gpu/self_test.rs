@@ -1,0 +1,87 @@
+//! The self-test: does this device compute what every other one does?
+
+use super::device::Gpu;
+use crate::dtype::{DType, Values};
+use crate::error::{Error, Result};
+use crate::inputs::Inputs;
+use crate::plan::{Force, Rung, Rungs};
+use crate::spec::NormSpec;
+use crate::verify::{self, Outcome};
+
+/// What the self-test of a device found.
+///
+/// A few rows (short, long, of odd length, huge, tiny, subnormal) go through every rung; each result is held to the error model,
+/// and the rungs to each other's bits.
+#[derive(Debug, Clone, PartialEq, Default)]
+#[non_exhaustive]
+pub struct SelfTest {
+    /// What each rung got, over all cases.
+    pub outcomes: Vec<(Rung, Outcome)>,
+    /// Rungs whose bits differ from those of [`Rung::Looped`].
+    pub differing: Vec<Rung>,
+}
+
+impl SelfTest {
+    pub(super) async fn run(gpu: &Gpu) -> Result<Self> {
+        let mut found = Self::default();
+        for rung in Rung::ALL {
+            found.outcomes.push((rung, Outcome::default()));
+        }
+        let gpu = gpu.with_caps(crate::plan::Caps { rungs: Rungs::ALL, ..*gpu.caps() });
+        for (dtype, hidden) in [(DType::F32, 200), (DType::F16, 513), (DType::BF16, 1000)] {
+            let spec = NormSpec::torch(hidden, 1e-6).dtype(dtype);
+            let (x, w) = rows_to_test(&spec);
+            let inputs = Inputs::new(&x).weight(&w);
+            let mut looped = None;
+            for rung in [Rung::Looped, Rung::Multi] {
+                let output = compute(&gpu, spec, &inputs, rung).await?;
+                let outcome = verify::check(&spec, &inputs, output.as_slice())?;
+                if let Some((_, total)) = found.outcomes.iter_mut().find(|(r, _)| *r == rung) {
+                    total.merge(&outcome);
+                }
+                if *looped.get_or_insert_with(|| output.clone()) != output && !found.differing.contains(&rung) {
+                    found.differing.push(rung);
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// Whether a rung is within the error model and has the bits of the others.
+    pub fn passed(&self, rung: Rung) -> bool {
+        !self.differing.contains(&rung) && self.outcomes.iter().all(|(r, outcome)| *r != rung || outcome.passed())
+    }
+
+    /// The rungs that may be planned.
+    ///
+    /// # Errors
+    /// [`Error::SelfTest`] where the plainest rung is wrong already.
+    pub fn rungs(&self) -> Result<Rungs> {
+        if self.passed(Rung::Looped) {
+            return Ok(Rungs { looped: true, multi: self.passed(Rung::Multi) });
+        }
+        let wrong = self.outcomes.iter().find(|(rung, _)| *rung == Rung::Looped).and_then(|(_, o)| o.mismatches.first());
+        Err(Error::SelfTest {
+            message: wrong.map_or("no outcome".into(), |m| {
+                format!("element {} is {:e} where {:e} is right", m.index, m.got, m.truth)
+            }),
+        })
+    }
+}
+
+/// Five rows: two ordinary, one huge, one tiny, one subnormal (as far as the dtype goes), and weights around one.
+fn rows_to_test(spec: &NormSpec) -> (Values, Values) {
+    let (huge, tiny, subnormal) = if spec.input == DType::F16 { (2e4, 1e-6, 2e-7) } else { (1e38, 1e-25, 1e-39) };
+    let wave = |i: u64| 0.3 + (i.wrapping_mul(2_654_435_761) % 1000) as f64 / 700.0;
+    let x: Vec<f64> = [1.0, -1.0, huge, tiny, subnormal]
+        .into_iter()
+        .enumerate()
+        .flat_map(|(row, scale)| (0..spec.hidden).map(move |i| scale * wave(i + 1000 * row as u64)))
+        .collect();
+    let w: Vec<f64> = (0..spec.hidden).map(|i| wave(i + 17)).collect();
+    (Values::round_from(spec.input, &x), Values::round_from(spec.input, &w))
+}
+
+async fn compute(gpu: &Gpu, spec: NormSpec, inputs: &Inputs<'_>, rung: Rung) -> Result<Values> {
+    gpu.norm(spec)?.run_with(inputs, Force::default().rung(rung)).await
+}

@@ -1,0 +1,127 @@
+//! Host slices in, host values out.
+
+use futures_intrusive::channel::shared::oneshot_channel;
+
+use super::call::checked;
+use super::device::{Gpu, filled_buffer};
+use super::norm::Norm;
+use super::operands::Operands;
+use crate::dtype::{Slice, Values};
+use crate::error::{Detail, Error, Result};
+use crate::inputs::Inputs;
+use crate::plan::Force;
+
+/// Uploads the inputs, runs the norm and reads its output, in batches of rows that fit the device's buffers.
+pub(super) async fn run(norm: &Norm, inputs: &Inputs<'_>, force: Force) -> Result<Values> {
+    let (gpu, spec) = (norm.gpu(), norm.spec());
+    let rows = inputs.validate(spec)?;
+    let output_dtype = spec.output_dtype();
+    if rows == 0 {
+        return Ok(Values::round_from(output_dtype, &[]));
+    }
+    let (input_row, output_row) = (spec.hidden * spec.input.size(), spec.hidden * output_dtype.size());
+    let batch = (gpu.caps().max_buffer.saturating_sub(16) / input_row.max(output_row)).min(rows);
+    if batch == 0 {
+        return Err(Error::Limit(Detail::new(
+            "input",
+            format!("rows that fit a buffer of {} bytes", gpu.caps().max_buffer),
+            format!("{} bytes a row", input_row.max(output_row)),
+            "shard the row, or open the device with the adapter's limits",
+        )));
+    }
+    let weight = upload_some(gpu, "weight", inputs.weight).await?;
+    let bias = upload_some(gpu, "bias", inputs.bias).await?;
+    let mut bytes = Vec::with_capacity((rows * output_row) as usize);
+    for part in inputs.input.bytes().chunks((batch * input_row) as usize) {
+        let part_rows = part.len() as u64 / input_row;
+        let input = filled_buffer(gpu.device(), "input", wgpu::BufferUsages::STORAGE, part).await?;
+        let output = empty_buffer(gpu, part_rows * output_row).await?;
+        let mut operands = Operands::new(&input, &output);
+        operands.weight = weight.as_ref().map(Into::into);
+        operands.bias = bias.as_ref().map(Into::into);
+        let prepared = norm.prepare_with(&operands, part_rows, force).await?;
+        let mut encoder = gpu.device().create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+        prepared.record_in(&mut encoder, part_rows)?;
+        read_into(gpu, encoder, &output, part_rows * output_row, &mut bytes).await?;
+    }
+    Ok(Values::from_bytes(output_dtype, &bytes))
+}
+
+async fn upload_some(gpu: &Gpu, label: &str, values: Option<Slice<'_>>) -> Result<Option<wgpu::Buffer>> {
+    match values {
+        None => Ok(None),
+        Some(values) => filled_buffer(gpu.device(), label, wgpu::BufferUsages::STORAGE, values.bytes()).await.map(Some),
+    }
+}
+
+async fn empty_buffer(gpu: &Gpu, bytes: u64) -> Result<wgpu::Buffer> {
+    let descriptor = wgpu::BufferDescriptor {
+        label: Some("output"),
+        size: bytes.next_multiple_of(16),
+        usage: wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC,
+        mapped_at_creation: false,
+    };
+    checked(gpu.device(), "create_buffer", || gpu.device().create_buffer(&descriptor)).await
+}
+
+/// Submits the encoder with a copy of the first `bytes` of `source` behind it, waits, and appends them to `to`.
+pub(crate) async fn read_into(
+    gpu: &Gpu,
+    mut encoder: wgpu::CommandEncoder,
+    source: &wgpu::Buffer,
+    bytes: u64,
+    to: &mut Vec<u8>,
+) -> Result<()> {
+    let device = gpu.device();
+    // Copies come in whole words (case K6); the buffer is padded, the caller gets the exact bytes.
+    let size = bytes.next_multiple_of(4);
+    let descriptor = wgpu::BufferDescriptor {
+        label: Some("read back"),
+        size,
+        usage: wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
+        mapped_at_creation: false,
+    };
+    let staging = checked(device, "create_buffer", || device.create_buffer(&descriptor)).await?;
+    let (sender, receiver) = oneshot_channel();
+    let submitted = checked(device, "submit", || {
+        encoder.copy_buffer_to_buffer(source, 0, &staging, 0, size);
+        let index = gpu.queue().submit([encoder.finish()]);
+        staging.slice(..).map_async(wgpu::MapMode::Read, move |result| {
+            // The receiver is gone only where the wait below gave up.
+            let _ = sender.send(result);
+        });
+        index
+    });
+    let index = submitted.await?;
+    wait(gpu, index)?;
+    let call = "map_async";
+    let lost = |message: String| Error::DeviceLost { call, message };
+    match receiver.receive().await {
+        Some(Ok(())) => {}
+        Some(Err(error)) => return Err(lost(error.to_string())),
+        None => return Err(lost("the device dropped the request".into())),
+    }
+    let view = staging.slice(..).get_mapped_range().map_err(|e| lost(e.to_string()))?;
+    to.extend_from_slice(&view[..bytes as usize]);
+    drop(view);
+    staging.unmap();
+    Ok(())
+}
+
+/// Waits until a submission is done, but no longer than the limit (case L4).
+#[cfg(not(target_arch = "wasm32"))]
+fn wait(gpu: &Gpu, index: wgpu::SubmissionIndex) -> Result<()> {
+    let limit = gpu.wait_limit();
+    let poll = wgpu::PollType::Wait { submission_index: Some(index), timeout: Some(limit) };
+    match gpu.device().poll(poll) {
+        Ok(_) => Ok(()),
+        Err(wgpu::PollError::Timeout) => Err(Error::Timeout { call: "a submission", seconds: limit.as_secs() }),
+        Err(error) => Err(Error::Wgpu { call: "poll", message: error.to_string() }),
+    }
+}
+
+/// A browser waits by itself.
+#[cfg(target_arch = "wasm32")]
+fn wait(_: &Gpu, _: wgpu::SubmissionIndex) -> Result<()> {
+    Ok(())
+}

@@ -1,0 +1,219 @@
+//! The error model: how far a result may lie from the truth.
+//!
+//! Truth is the definition in float64, computed from the operands as stored. With `scale = max(|y|, |b|)` (where `b`, the bias,
+//! cancels most of `x · r · w`, an error of the product is as large beside `y` as the cancellation makes it):
+//!
+//! - f32 output: 4 ULP of `scale`.
+//! - f16 and bf16 output: 1 ULP of `scale`. The correctly rounded value is within half of one; the f32 arithmetic before it
+//!   moves a value across a rounding boundary now and then, and [`Outcome::misrounded`] counts how often.
+//! - Definitions that round the normalised value before the weight: where that value lies within 4 ULP (f32) of a rounding
+//!   boundary, both neighbours are right, so the step between them, times the weight, is allowed on top.
+//! - Results below the normal range of f32 and bf16 may be flushed to zero, as drivers do.
+//! - In a row that is not rescued, an element, or a weight, that is subnormal itself or makes `x · r` subnormal may count as
+//!   zero. Such an element is 2^-62 of the largest in its row, or less.
+//!
+//! An infinity counts as the first power of two beyond the largest finite number, so that a result at the edge of the range may
+//! fall to either side.
+
+use crate::dtype::{DType, Slice};
+use crate::error::{Detail, Error, Result};
+use crate::inputs::Inputs;
+use crate::reference;
+use crate::spec::NormSpec;
+
+/// Allowed distance in ULP of an f32 output.
+const F32_ULP: f64 = 4.0;
+/// Allowed distance in ULP of an f16 or bf16 output.
+const HALF_ULP: f64 = 1.0;
+/// Sums of squares from here up are taken as they are; smaller ones are rescued.
+const ORDINARY_SQUARES: f64 = 1.0 / (1u64 << 63) as f64 / 2.0;
+/// The smallest normal f32.
+const MIN_NORMAL: f64 = f32::MIN_POSITIVE as f64;
+
+/// An element that is too far off.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Mismatch {
+    /// Its index in the output.
+    pub index: usize,
+    /// What came.
+    pub got: f64,
+    /// The truth.
+    pub truth: f64,
+    /// How far off it may be.
+    pub allowed: f64,
+}
+
+/// What the comparison of an output with the truth found.
+#[derive(Debug, Clone, PartialEq, Default)]
+#[non_exhaustive]
+pub struct Outcome {
+    /// Elements compared.
+    pub elements: usize,
+    /// Elements beyond the error model.
+    pub wrong: usize,
+    /// The largest distance from the truth, in ULP of the output's dtype at `scale`, over the elements whose truth is finite and
+    /// not below the normal range.
+    pub worst_ulp: f64,
+    /// Elements that differ from the correctly rounded truth.
+    pub misrounded: usize,
+    /// The first few elements beyond the model.
+    pub mismatches: Vec<Mismatch>,
+}
+
+impl Outcome {
+    /// Whether every element is within the model.
+    pub fn passed(&self) -> bool {
+        self.wrong == 0
+    }
+
+    /// Adds another outcome to this one.
+    pub fn merge(&mut self, other: &Outcome) {
+        self.elements += other.elements;
+        self.wrong += other.wrong;
+        self.worst_ulp = self.worst_ulp.max(other.worst_ulp);
+        self.misrounded += other.misrounded;
+        let room = MOST_MISMATCHES.saturating_sub(self.mismatches.len());
+        self.mismatches.extend(other.mismatches.iter().take(room).cloned());
+    }
+}
+
+const MOST_MISMATCHES: usize = 5;
+
+/// Compares an output with the truth.
+///
+/// ```
+/// use wgpu_rmsnorm::{Inputs, NormSpec, verify};
+///
+/// let spec = NormSpec::torch(2, 0.0).without_weight();
+/// let x = [3.0f32, 4.0];
+/// let good = verify::check(&spec, &Inputs::new(&x), (&[0.84852814f32, 1.1313709]).into())?;
+/// assert!(good.passed());
+/// let bad = verify::check(&spec, &Inputs::new(&x), (&[0.8486f32, 1.1313709]).into())?;
+/// assert_eq!(bad.wrong, 1);
+/// # Ok::<(), wgpu_rmsnorm::Error>(())
+/// ```
+///
+/// # Errors
+/// Those of [`Inputs::validate`], and [`Error::Shape`] or [`Error::DType`] where the output is not one of this norm.
+pub fn check(spec: &NormSpec, inputs: &Inputs<'_>, output: Slice<'_>) -> Result<Outcome> {
+    let truth = reference::rms_norm(spec, inputs)?;
+    if output.dtype() != spec.output_dtype() {
+        return Err(Error::DType(Detail::new(
+            "output",
+            spec.output_dtype().name(),
+            output.dtype().name(),
+            "read it back in the norm's output dtype",
+        )));
+    }
+    if output.len() != truth.len() {
+        return Err(Error::Shape(Detail::new(
+            "output",
+            format!("{} elements", truth.len()),
+            output.len().to_string(),
+            "read back every row",
+        )));
+    }
+    let hidden = spec.hidden as usize;
+    let mut outcome = Outcome::default();
+    for (row, truth) in truth.chunks_exact(hidden).enumerate() {
+        let statistics = RowStatistics::new(spec, inputs.input, row * hidden);
+        for (channel, &truth) in truth.iter().enumerate() {
+            let index = row * hidden + channel;
+            compare(spec, inputs, &statistics, index, channel, truth, output.get(index), &mut outcome);
+        }
+    }
+    Ok(outcome)
+}
+
+/// What the model needs to know of a row.
+struct RowStatistics {
+    rstd: f64,
+    rescued: bool,
+}
+
+impl RowStatistics {
+    fn new(spec: &NormSpec, input: Slice<'_>, start: usize) -> Self {
+        let squares: f64 = (start..start + spec.hidden as usize).map(|i| input.get(i).powi(2)).sum();
+        let rstd = 1.0 / (squares / spec.hidden as f64 + f64::from(spec.eps)).sqrt();
+        // Close to the threshold either may be: the strict side is taken for what is clearly below or above.
+        let ordinary = squares >= ORDINARY_SQUARES && squares <= f64::from(f32::MAX) * 1.01;
+        Self { rstd, rescued: !ordinary }
+    }
+}
+
+#[allow(clippy::too_many_arguments, reason = "one element with all that the model knows of it")]
+fn compare(
+    spec: &NormSpec,
+    inputs: &Inputs<'_>,
+    row: &RowStatistics,
+    index: usize,
+    channel: usize,
+    truth: f64,
+    got: f64,
+    outcome: &mut Outcome,
+) {
+    let dtype = spec.output_dtype();
+    outcome.elements += 1;
+    if truth.is_nan() || got.is_nan() {
+        if truth.is_nan() != got.is_nan() {
+            note(outcome, Mismatch { index, got, truth, allowed: 0.0 });
+        }
+        return;
+    }
+    let rounded = dtype.round(truth);
+    if got != rounded {
+        outcome.misrounded += 1;
+    }
+    let weight = inputs.weight.map_or(1.0, |w| w.get(channel) + f64::from(spec.weight_offset));
+    let bias = inputs.bias.map_or(0.0, |b| b.get(channel));
+    let normalized = inputs.input.get(index) * row.rstd;
+
+    let edge = 2f64.powi(if dtype == DType::F16 { 16 } else { 128 });
+    let (truth, got) = (truth.clamp(-edge, edge), got.clamp(-edge, edge));
+    let ulp = dtype.ulp(truth.abs().max(bias.abs()).min(edge / 2.0));
+    let mut allowed = ulp * if dtype.is_half() { HALF_ULP } else { F32_ULP };
+    if let Some(rounding) = spec.normalized_dtype() {
+        let slack = F32_ULP * DType::F32.ulp(normalized);
+        let step = rounding.round(normalized + slack) - rounding.round(normalized - slack);
+        allowed += (step * weight).abs();
+    }
+    if dtype != DType::F16 && truth.abs() < MIN_NORMAL {
+        allowed = allowed.max(truth.abs());
+    }
+    if !row.rescued {
+        allowed += vanishing(spec, inputs, row, index, channel, normalized, weight);
+    }
+    let error = (got - truth).abs();
+    if truth.abs() >= 2f64.powi(dtype.min_exponent()) && truth.abs() < edge {
+        outcome.worst_ulp = outcome.worst_ulp.max(error / ulp);
+    }
+    if error > allowed {
+        note(outcome, Mismatch { index, got, truth, allowed });
+    }
+}
+
+/// What an ordinary row may lose because a factor of this element is below the normal range.
+fn vanishing(
+    spec: &NormSpec,
+    inputs: &Inputs<'_>,
+    row: &RowStatistics,
+    index: usize,
+    channel: usize,
+    normalized: f64,
+    weight: f64,
+) -> f64 {
+    let x = inputs.input.get(index);
+    let stored_weight = inputs.weight.map_or(1.0, |w| w.get(channel));
+    let small = |v: f64| v != 0.0 && v.abs() < MIN_NORMAL;
+    let lost_x = if small(x) || small(normalized) { (normalized * weight).abs().min(MIN_NORMAL * row.rstd.max(1.0) * weight.abs()) } else { 0.0 };
+    let lost_weight = if spec.weight.is_some() && (small(stored_weight) || small(weight)) { MIN_NORMAL * normalized.abs() } else { 0.0 };
+    lost_x + lost_weight
+}
+
+fn note(outcome: &mut Outcome, mismatch: Mismatch) {
+    outcome.wrong += 1;
+    if outcome.mismatches.len() < MOST_MISMATCHES {
+        outcome.mismatches.push(mismatch);
+    }
+}
