@@ -2,7 +2,7 @@
 //!
 //! A shader is the kernel's file behind the constants and the parts that its plan asks for. Parts are whole WGSL functions; a
 //! part for one operand or dtype names it by the words `OPERAND`, `BUFFER` and `DTYPE`, which are replaced here and must not
-//! survive. What is written by this file itself is only what has to be unrolled: the schedule of the sum.
+//! survive. What is written by this file itself is what depends on a number: constants, bindings, the levels of a tree.
 
 use std::fmt::Write as _;
 
@@ -82,7 +82,9 @@ pub(crate) fn compose(plan: &Plan) -> Shader {
         &[("BUFFER", &output_buffer), ("DTYPE", output.name())],
     );
     text.edges(plan);
-    text.schedule(plan);
+    text.rest_octet(plan);
+    text.tree(plan.order.blocks());
+    text.add(part!("lane_sums"));
     text.add(part!("range"));
     text.add(KERNEL);
 
@@ -141,6 +143,9 @@ impl Text {
             ("WHOLE_OCTETS", order.whole_octets()),
             ("OCTETS", order.octets()),
             ("OCTET_LANES", order.octet_lanes()),
+            ("FULL_STEPS", order.full_steps()),
+            ("STEPS", order.steps()),
+            ("BLOCK", BLOCK),
             ("BLOCKS", order.blocks()),
             ("WIDTH", width),
             ("ROWS_AT_ONCE", plan.rows_at_once.into()),
@@ -216,69 +221,20 @@ impl Text {
         self.add(part);
     }
 
-    /// The sum of squares of a lane, unrolled: blocks of four groups of four steps, and the tree that joins blocks. A counter
-    /// in a loop would be shorter, but local arrays indexed by a variable are what old shader compilers give up on (case O2).
-    fn schedule(&mut self, plan: &Plan) {
+    /// The elements behind the last whole octet, by name: there is no loop over them, and none where there are none.
+    fn rest_octet(&mut self, plan: &Plan) {
         let order = &plan.order;
-        let rest = order.rest();
         let element = |i: u64| {
-            if i < rest { format!("load_input_one(input + {}u)", order.whole_octets() * 8 + i) } else { "0.0".into() }
+            if i < order.rest() { format!("load_input_one(input + {}u)", order.whole_octets() * 8 + i) } else { "0.0".into() }
         };
-        let elements: Vec<_> = (0..8).map(element).collect();
+        let [low, high] = [0, 4].map(|first| (first..first + 4).map(element).collect::<Vec<_>>().join(", "));
         self.line(format_args!("// The elements behind the last whole octet, and zeros.\nfn rest_octet(input: u32) -> Octet {{"));
-        self.line(format_args!(
-            "    return Octet(vec4<f32>({}), vec4<f32>({}));\n}}\n",
-            elements[..4].join(", "),
-            elements[4..].join(", ")
-        ));
-        self.tree(order.blocks());
-
-        let full_blocks = order.full_steps() / BLOCK;
-        self.line(format_args!("// One whole octet of a lane, squared.\nfn step_squares(input: u32, lane: u32, step: u32) -> Octet {{"));
-        self.line(format_args!("    return squares_of(load_input(input + (step * OCTET_LANES + lane) * 8u));\n}}\n"));
-        self.line(format_args!("// The step in which some lanes have an octet, one may have a part of one, and others nothing."));
-        self.line(format_args!("fn last_squares(input: u32, lane: u32) -> Octet {{"));
-        self.line(format_args!("    let o = {}u + lane;", order.full_steps() * order.octet_lanes()));
-        self.line(format_args!("    return squares_of(octet_or_zero(input, o));\n}}\n"));
-
-        self.line(format_args!("// The squares of a lane: see src/plan/order.rs.\nfn lane_sums(input: u32, lane: u32) -> Octet {{"));
-        self.line(format_args!("    begin_blocks();"));
-        if full_blocks > 0 {
-            self.line(format_args!("    for (var block = 0u; block < {full_blocks}u; block++) {{"));
-            self.line(format_args!("        let step = block * {BLOCK}u;"));
-            let steps: Vec<_> = (0..BLOCK).map(|s| format!("step_squares(input, lane, step + {s}u)")).collect();
-            self.block("        ", &steps);
-            self.line(format_args!("        join_block(block, sum);\n    }}"));
-        }
-        let mut steps: Vec<_> =
-            (full_blocks * BLOCK..order.full_steps()).map(|s| format!("step_squares(input, lane, {s}u)")).collect();
-        if order.steps() > order.full_steps() {
-            steps.push("last_squares(input, lane)".into());
-        }
-        if !steps.is_empty() {
-            self.block("    ", &steps);
-            self.line(format_args!("    join_block({full_blocks}u, sum);"));
-        }
-        self.line(format_args!("    return joined_blocks();\n}}\n"));
+        self.line(format_args!("    return Octet(vec4<f32>({low}), vec4<f32>({high}));\n}}\n"));
     }
 
-    /// `sum`: up to sixteen steps as a chain of groups of four. What is absent is left out, which adds zero.
-    fn block(&mut self, indent: &str, steps: &[String]) {
-        for (index, group) in steps.chunks(4).enumerate() {
-            let value = match group {
-                [a, b, c, d] => format!("add_four({a}, {b}, {c}, {d})"),
-                [a, b, c] => format!("({a} + {b}) + {c}"),
-                [a, b] => format!("{a} + {b}"),
-                _ => group.concat(),
-            };
-            match index {
-                0 => self.line(format_args!("{indent}var sum = {value};")),
-                _ => self.line(format_args!("{indent}sum += {value};")),
-            }
-        }
-    }
-
-    /// The tree over the blocks of a lane, as a binary counter of partial sums: level k holds the sum of 2^k blocks.
+    /// The tree over the blocks of a lane, as a binary counter of partial sums: level k holds the sum of 2^k blocks. An array
+    /// of levels would need no text of its own, but local arrays indexed by a variable are what old shader compilers give up
+    /// on (case O2).
     fn tree(&mut self, blocks: u64) {
         let top = blocks.max(1).ilog2();
         for level in 0..=top {

@@ -8,13 +8,21 @@ fn lead_of(row: Row) -> u32 {
 }
 
 fn store_edges(row: Row, rows: u32, lead: u32, invocation: u32, scale: Scale, before: Scale) {
-    if (invocation == 0u && row.present) {
-        if (lead == 1u) {
-            store_output_head(row.output, finished_rest(row.input, 0u, 1u, scale)[0].x);
-        }
-        let i = lead + (HIDDEN - lead) / 8u * 8u;
-        if (i < HIDDEN) {
-            store_output_rest(row.output + i, finished_rest(row.input, i, HIDDEN - i, scale), HIDDEN - i);
+    if (invocation != 0u || !row.present) {
+        return;
+    }
+    // First the head, then the rest: a loop, so that the kernel holds the arithmetic once.
+    for (var edge = 0u; edge < 2u; edge++) {
+        let at_head = edge == 0u;
+        let i = select(lead + (HIDDEN - lead) / 8u * 8u, 0u, at_head);
+        let count = select(HIDDEN - i, lead, at_head);
+        if (count > 0u) {
+            let v = finished_rest(row.input, i, count, scale);
+            if (at_head) {
+                store_output_head(row.output, v[0].x);
+            } else {
+                store_output_rest(row.output + i, v, count);
+            }
         }
     }
 }

@@ -9,22 +9,39 @@ fn lead_of(row: Row) -> u32 {
 }
 
 fn store_edges(row: Row, rows: u32, lead: u32, invocation: u32, scale: Scale, before: Scale) {
-    if (invocation == 0u && row.present) {
-        if (lead == 1u) {
-            let head = finished_rest(row.input, 0u, 1u, scale)[0].x;
-            if (row.number > 0u) {
-                let end = finished_rest(row.input - params.input_stride, HIDDEN - 1u, 1u, before)[0].x;
-                store_output_shared(row.output, end, head);
-            } else {
-                store_output_head(row.output, head);
-            }
+    if (invocation != 0u || !row.present) {
+        return;
+    }
+    let shared_word = lead == 1u && row.number > 0u;
+    var end_before = 0.0;
+    // The end of the row before, the head, the rest: a loop, so that the kernel holds the arithmetic once.
+    for (var edge = 0u; edge < 3u; edge++) {
+        var input = row.input;
+        var its_scale = scale;
+        var i = 0u;
+        var count = lead;
+        if (edge == 0u) {
+            input -= params.input_stride;
+            its_scale = before;
+            i = HIDDEN - 1u;
+            count = u32(shared_word);
+        } else if (edge == 2u) {
+            i = lead + (HIDDEN - lead) / 8u * 8u;
+            // An element that the next row writes is not ours.
+            let open = ((row.output + HIDDEN) & 1u) == 1u;
+            count = HIDDEN - i - select(0u, 1u, open && row.number + 1u < rows);
         }
-        let i = lead + (HIDDEN - lead) / 8u * 8u;
-        let open = ((row.output + HIDDEN) & 1u) == 1u;
-        // An element that the next row writes is not ours.
-        let count = HIDDEN - i - select(0u, 1u, open && row.number + 1u < rows);
         if (count > 0u) {
-            store_output_rest(row.output + i, finished_rest(row.input, i, count, scale), count);
+            let v = finished_rest(input, i, count, its_scale);
+            if (edge == 0u) {
+                end_before = v[0].x;
+            } else if (edge == 2u) {
+                store_output_rest(row.output + i, v, count);
+            } else if (shared_word) {
+                store_output_shared(row.output, end_before, v[0].x);
+            } else {
+                store_output_head(row.output, v[0].x);
+            }
         }
     }
 }

@@ -4,8 +4,3 @@ alias Octet = mat2x4<f32>;
 fn squares_of(v: Octet) -> Octet {
     return Octet(v[0] * v[0], v[1] * v[1]);
 }
-
-// The sum of four octets of squares, as a tree.
-fn add_four(a: Octet, b: Octet, c: Octet, d: Octet) -> Octet {
-    return (a + b) + (c + d);
-}

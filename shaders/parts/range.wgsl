@@ -87,32 +87,16 @@ fn scaled(v: Octet, exponent: i32) -> Octet {
     return Octet(scaled_four(v[0], exponent), scaled_four(v[1], exponent));
 }
 
-// Octet o of a row, with zeros behind the row's end.
-fn octet_or_zero(input: u32, o: u32) -> Octet {
-    if (o < WHOLE_OCTETS) {
-        return load_input(input + o * 8u);
-    }
-    if (o < OCTETS) {
-        return rest_octet(input);
-    }
-    return Octet(vec4<f32>(0.0), vec4<f32>(0.0));
-}
-
-// lane_sums with scaled elements, in the same order. Rare, so it is written for size and not for speed.
+// lane_sums with scaled elements, in the same order.
 fn scaled_lane_sums(input: u32, lane: u32, exponent: i32) -> Octet {
-    var chain = Octet(vec4<f32>(0.0), vec4<f32>(0.0));
     begin_blocks();
-    for (var group = 0u; group < BLOCKS * 4u; group++) {
-        let o = group * 4u * OCTET_LANES + lane;
-        let a = squares_of(scaled(octet_or_zero(input, o), exponent));
-        let b = squares_of(scaled(octet_or_zero(input, o + OCTET_LANES), exponent));
-        let c = squares_of(scaled(octet_or_zero(input, o + 2u * OCTET_LANES), exponent));
-        let d = squares_of(scaled(octet_or_zero(input, o + 3u * OCTET_LANES), exponent));
-        chain += add_four(a, b, c, d);
-        if (group % 4u == 3u) {
-            join_block(group / 4u, chain);
-            chain = Octet(vec4<f32>(0.0), vec4<f32>(0.0));
+    for (var block = 0u; block < BLOCKS; block++) {
+        var sum = Octet(vec4<f32>(0.0), vec4<f32>(0.0));
+        let end = min((block + 1u) * BLOCK, STEPS);
+        for (var step = block * BLOCK; step < end; step++) {
+            sum += squares_of(scaled(octet_or_zero(input, step * OCTET_LANES + lane), exponent));
         }
+        join_block(block, sum);
     }
     return joined_blocks();
 }

@@ -1,16 +1,17 @@
 //! The order of summation: which lane adds which elements, and how the lanes join.
 //!
-//! Element i of a row belongs to lane (i / 4) mod L, component i mod 4. A lane adds the squares of four quads as a tree of
-//! pairs, chains four such groups (16 terms), and joins these blocks as a binary tree; then the components join,
-//! (x + y) + (z + w); then the lanes by halving: v with v + L/2, then L/4, down to 1. Everything that is absent counts as zero,
-//! which adds nothing to a sum of squares. Every rung realises this one tree, so all give the same bits.
+//! Element i of a row belongs to lane (i / 4) mod L, component i mod 4. A lane adds the squares of its quads in chains of
+//! [`BLOCK`] terms and joins these blocks as a binary tree; then the components join, (x + y) + (z + w); then the lanes by
+//! halving: v with v + L/2, then L/4, down to 1. What is absent counts as zero, which adds nothing to a sum of squares. Every
+//! rung realises this one tree, so all give the same bits.
 
 use super::caps::{Caps, DeviceKind};
 
 /// Elements that one access covers: two quads, of two neighbouring lanes.
 pub(crate) const OCTET: u64 = 8;
-/// Quads that a lane adds before it joins the tree of blocks.
-pub(crate) const BLOCK: u64 = 16;
+/// Quads that a lane adds one after the other before the tree takes over. Rounding errors of a chain grow with its length: rows
+/// of equal elements, whose errors all point the same way, show it first.
+pub(crate) const BLOCK: u64 = 8;
 /// Steps of one invocation over a row beyond which the row gets more lanes: case O11 allows 65,535 loop iterations in all.
 const LONG: u64 = 2048;
 /// More lanes than this do not pay: a workgroup holds at most 1024 invocations, of two lanes each.
