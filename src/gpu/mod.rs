@@ -16,3 +16,6 @@ pub use norm::Norm;
 pub use operands::{Operand, Operands};
 pub use prepared::Prepared;
 pub use self_test::SelfTest;
+
+pub(crate) use device::filled_buffer;
+pub(crate) use transfer::read_into;

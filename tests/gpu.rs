@@ -1,0 +1,61 @@
+//! The case list on every adapter, a named test each.
+//!
+//! `WGPU_RMSNORM_TIER=full` runs all of it. `WGPU_RMSNORM_REQUIRE=llvmpipe,SwiftShader` fails where one of these is missing;
+//! without it, the tests run on whatever is found, and fail where nothing is.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use libtest_mimic::{Arguments, Failed, Trial};
+use wgpu_rmsnorm::verify::{Status, Tier, cases, run_case};
+use wgpu_rmsnorm::{Gpu, GpuOptions, adapters};
+
+fn main() -> ExitCode {
+    let arguments = Arguments::from_args();
+    let tier = match std::env::var("WGPU_RMSNORM_TIER").as_deref() {
+        Ok("full") => Tier::Full,
+        _ => Tier::Quick,
+    };
+    let found = pollster::block_on(adapters(false));
+    let mut trials = vec![required(&found)];
+    for adapter in &found {
+        let name = adapter.info().name.split(" (").next().unwrap_or("adapter").to_owned();
+        let gpu = match pollster::block_on(Gpu::open(adapter, &GpuOptions::default())) {
+            Ok(gpu) => Arc::new(gpu),
+            Err(error) => {
+                trials.push(Trial::test(format!("[{name}] opens"), move || Err(error.to_string().into())));
+                continue;
+            }
+        };
+        for case in cases(tier) {
+            let gpu = gpu.clone();
+            let trial = Trial::test(format!("[{name}] {}: {}", case.kind, case.name), move || {
+                match pollster::block_on(run_case(&gpu, &case)).status {
+                    Status::Passed => Ok(()),
+                    Status::Failed(complaint) => Err(Failed::from(complaint)),
+                    // Nothing may be left out in silence: what an adapter cannot do belongs on a list.
+                    Status::Skipped(reason) => Err(Failed::from(format!("skipped: {reason}"))),
+                    other => Err(Failed::from(format!("{other:?}"))),
+                }
+            });
+            trials.push(trial);
+        }
+    }
+    libtest_mimic::run(&arguments, trials).exit_code()
+}
+
+/// Every adapter that the environment asks for was found, and at least one.
+fn required(found: &[wgpu_rmsnorm::Adapter]) -> Trial {
+    let listed: Vec<String> = found.iter().map(ToString::to_string).collect();
+    let wanted = std::env::var("WGPU_RMSNORM_REQUIRE").unwrap_or_default();
+    let missing: Vec<String> = wanted
+        .split(',')
+        .filter(|name| !name.is_empty() && !found.iter().any(|adapter| adapter.matches(name)))
+        .map(str::to_owned)
+        .collect();
+    Trial::test("adapters", move || match (listed.is_empty(), missing.is_empty()) {
+        (true, _) => Err("no adapter: ./scripts/test installs software ones".into()),
+        (_, false) => Err(format!("missing {missing:?} among {listed:?}").into()),
+        _ => Ok(()),
+    })
+}
