@@ -10,7 +10,7 @@ use super::call::checked;
 use super::norm::Norm;
 use super::pipeline::Pipeline;
 use super::self_test::SelfTest;
-use crate::error::{Error, Result};
+use crate::error::{Detail, Error, Result};
 use crate::plan::{Caps, DeviceKind, Plan, Rungs};
 use crate::spec::NormSpec;
 
@@ -85,6 +85,13 @@ pub struct Gpu {
     shared: Arc<Shared>,
     caps: Caps,
     wait_limit: Duration,
+    fault: Option<Arc<Fault>>,
+}
+
+/// A deliberate fault: text to be replaced in every kernel.
+struct Fault {
+    from: String,
+    to: String,
 }
 
 struct Shared {
@@ -177,7 +184,7 @@ impl Gpu {
             .collect();
         let digits = filled_buffer(&device, "wgpu-rmsnorm digits", wgpu::BufferUsages::UNIFORM, &table).await?;
         let shared = Shared { device, queue, info, digits, uniform_step, pipelines: Mutex::default() };
-        Ok(Self { shared: Arc::new(shared), caps, wait_limit: GpuOptions::default().wait_limit })
+        Ok(Self { shared: Arc::new(shared), caps, wait_limit: GpuOptions::default().wait_limit, fault: None })
     }
 
     /// [`Gpu::from_wgpu`], waiting on this thread (for nothing, on native).
@@ -193,6 +200,13 @@ impl Gpu {
     #[must_use]
     pub fn with_caps(&self, caps: Caps) -> Self {
         Self { caps, ..self.clone() }
+    }
+
+    /// The same device with a deliberate fault: `from` is replaced by `to` in every kernel. It is how the checks are shown to
+    /// notice wrong kernels; a kernel that does not contain `from` is refused.
+    #[must_use]
+    pub fn with_fault(&self, from: impl Into<String>, to: impl Into<String>) -> Self {
+        Self { fault: Some(Arc::new(Fault { from: from.into(), to: to.into() })), ..self.clone() }
     }
 
     /// A norm on this device.
@@ -247,7 +261,13 @@ impl Gpu {
 
     /// The pipeline of a plan, compiled on first use.
     pub(crate) async fn pipeline(&self, plan: &Plan) -> Result<Arc<Pipeline>> {
-        let shader = plan.shader();
+        let mut shader = plan.shader();
+        if let Some(fault) = &self.fault {
+            if !shader.wgsl.contains(&fault.from) {
+                return Err(Error::Plan(Detail::new("fault", "text of the kernel", fault.from.clone(), "copy it from the shader")));
+            }
+            shader.wgsl = shader.wgsl.replace(&fault.from, &fault.to);
+        }
         let cache = || self.shared.pipelines.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(found) = cache().get(&shader.wgsl) {
             return Ok(found.clone());
