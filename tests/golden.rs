@@ -1,0 +1,169 @@
+//! PyTorch's and Transformers' own results, against the CPU reference, the presets and every adapter.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use libtest_mimic::{Arguments, Failed, Trial};
+use safetensors::{Dtype, SafeTensors};
+use wgpu_rmsnorm::verify::check;
+use wgpu_rmsnorm::{CastOrder, DType, Gpu, GpuOptions, Inputs, NormSpec, Preset, Values, adapters, reference};
+
+/// One file: a norm, its operands, the framework's output and the truth.
+struct Golden {
+    spec: NormSpec,
+    input: Values,
+    weight: Option<Values>,
+    output: Values,
+    exact: Vec<f64>,
+}
+
+impl Golden {
+    fn read(path: &Path) -> Result<Self, Failed> {
+        let bytes = fs::read(path)?;
+        let tensors = SafeTensors::deserialize(&bytes)?;
+        let (_, header) = SafeTensors::read_metadata(&bytes)?;
+        let metadata = header.metadata().clone().ok_or("no metadata")?;
+        let text = |key: &str| metadata.get(key).map(String::as_str);
+        let values = |name: &str| -> Result<Values, Failed> {
+            let tensor = tensors.tensor(name)?;
+            Ok(Values::from_bytes(dtype(tensor.dtype())?, tensor.data()))
+        };
+        let input = values("x")?;
+        let weight = if tensors.names().contains(&"weight") { Some(values("weight")?) } else { None };
+        let output = values("y")?;
+        let preset: Preset = text("preset").ok_or("no preset")?.parse()?;
+        let hidden = *tensors.tensor("x")?.shape().last().ok_or("rank 0")? as u64;
+        let mut spec = preset.spec(hidden, text("eps").ok_or("no eps")?.parse()?);
+        spec.input = input.as_slice().dtype();
+        spec.weight = weight.as_ref().map(|w| w.as_slice().dtype());
+        let exact = tensors.tensor("exact_y")?.data().chunks_exact(8).map(|b| f64::from_le_bytes(b.try_into().unwrap_or_default()));
+        Ok(Self { spec, input, weight, output, exact: exact.collect() })
+    }
+
+    fn inputs(&self) -> Inputs<'_> {
+        let inputs = Inputs::new(&self.input);
+        self.weight.as_ref().map_or(inputs, |w| inputs.weight(w))
+    }
+}
+
+fn dtype(dtype: Dtype) -> Result<DType, Failed> {
+    match dtype {
+        Dtype::F32 => Ok(DType::F32),
+        Dtype::F16 => Ok(DType::F16),
+        Dtype::BF16 => Ok(DType::BF16),
+        other => Err(format!("{other:?}").into()),
+    }
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::from_args();
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+    let mut files: Vec<PathBuf> = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
+    files.retain(|file| file.extension().is_some_and(|e| e == "safetensors"));
+    files.sort();
+    let count = files.len();
+    let mut trials = vec![Trial::test("all files are there", move || {
+        if count == 107 { Ok(()) } else { Err(format!("{count} files instead of 107").into()) }
+    })];
+    let named = |prefix: &str, file: &Path| format!("{prefix}: {}", file.file_stem().unwrap_or_default().to_string_lossy());
+    for file in &files {
+        let path = file.clone();
+        trials.push(Trial::test(named("reference", file), move || the_reference_is_exact(&Golden::read(&path)?)));
+        let path = file.clone();
+        trials.push(Trial::test(named("framework", file), move || the_framework_follows_the_preset(&Golden::read(&path)?)));
+    }
+    for adapter in pollster::block_on(adapters(false)) {
+        let name = adapter.info().name.split(" (").next().unwrap_or("adapter").to_owned();
+        let Ok(gpu) = pollster::block_on(Gpu::open(&adapter, &GpuOptions::default())) else { continue };
+        let gpu = Arc::new(gpu);
+        for file in &files {
+            let (path, gpu) = (file.clone(), gpu.clone());
+            trials.push(Trial::test(named(&format!("[{name}]"), file), move || the_device_agrees(&gpu, &Golden::read(&path)?)));
+        }
+        let gpu = gpu.clone();
+        trials.push(Trial::test(format!("[{name}] onnx follows its definition"), move || onnx(&gpu)));
+    }
+    for (file, other, differ) in APART {
+        trials.push(Trial::test(format!("apart: {file} is {}{other}", if differ { "not " } else { "" }), move || {
+            let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/golden/{file}.safetensors"));
+            presets_differ(&Golden::read(&path)?, other, differ)
+        }));
+    }
+    libtest_mimic::run(&arguments, trials).exit_code()
+}
+
+/// `exact_y` is the plain formula: the reference without a rounding before the weight. Eps is stored in f32, which is all that
+/// may differ.
+fn the_reference_is_exact(golden: &Golden) -> Result<(), Failed> {
+    let plain = golden.spec.cast(CastOrder::AfterWeight);
+    for (index, (ours, exact)) in reference::rms_norm(&plain, &golden.inputs())?.into_iter().zip(&golden.exact).enumerate() {
+        if (ours - exact).abs() > DType::F32.ulp(*exact) / 2.0 {
+            return Err(format!("element {index}: {ours:e}, exact {exact:e}").into());
+        }
+    }
+    Ok(())
+}
+
+/// The framework's output lies within the error model of the preset of its name.
+fn the_framework_follows_the_preset(golden: &Golden) -> Result<(), Failed> {
+    let outcome = check(&golden.spec, &golden.inputs(), golden.output.as_slice())?;
+    if outcome.passed() { Ok(()) } else { Err(format!("{outcome:?}").into()) }
+}
+
+/// So does the device's.
+fn the_device_agrees(gpu: &Gpu, golden: &Golden) -> Result<(), Failed> {
+    let output = pollster::block_on(gpu.norm(golden.spec)?.run_values(&golden.inputs()))?;
+    let outcome = check(&golden.spec, &golden.inputs(), output.as_slice())?;
+    if outcome.passed() { Ok(()) } else { Err(format!("{outcome:?}").into()) }
+}
+
+/// Files under the definition of another preset, and whether that must show.
+const APART: [(&str, Preset, bool); 9] = [
+    ("rms_llama_bf16_wbf16_5x1000", Preset::Torch, true),
+    ("rms_llama_f16_wf16_5x1000", Preset::Torch, true),
+    ("rms_gemma_bf16_wbf16_5x1000", Preset::Torch, true),
+    ("rms_gemma_f32_wf32_5x1000", Preset::Llama, true),
+    ("rms_t5_bf16_wbf16_5x1000", Preset::Torch, true),
+    ("rms_t5_bf16_wf32_2x3x4", Preset::Llama, true),
+    ("rms_torch_bf16_5x1000", Preset::Gemma, false),
+    ("rms_t5_bf16_wbf16_5x1000", Preset::Llama, false),
+    ("rms_llama_f32_wf32_5x1000", Preset::Torch, false),
+];
+
+fn presets_differ(golden: &Golden, other: Preset, differ: bool) -> Result<(), Failed> {
+    let dtype = golden.output.as_slice().dtype();
+    let mut spec = other.spec(golden.spec.hidden, golden.spec.eps).input(golden.spec.input).output(dtype);
+    spec.weight = golden.spec.weight;
+    let outcome = check(&spec, &golden.inputs(), golden.output.as_slice())?;
+    if outcome.passed() == differ { Err(format!("{outcome:?}").into()) } else { Ok(()) }
+}
+
+/// ONNX `RMSNormalization`, opset 23, written out: normalise in f32, cast to the input's type, multiply by the scale.
+fn onnx(gpu: &Gpu) -> Result<(), Failed> {
+    let (hidden, eps) = (200usize, 1e-5f32);
+    for (input, scale) in [(DType::F16, DType::F16), (DType::BF16, DType::F32), (DType::F32, DType::BF16), (DType::F32, DType::F32)] {
+        let x: Vec<f64> = (0..hidden * 4).map(|i| input.round(((i * 7919) % 613) as f64 / 100.0 - 3.0)).collect();
+        let w: Vec<f64> = (0..hidden).map(|i| scale.round(0.5 + ((i * 31) % 97) as f64 / 60.0)).collect();
+        let (xs, ws) = (Values::round_from(input, &x), Values::round_from(scale, &w));
+        let spec = NormSpec::onnx(hidden as u64, eps).input(input).weight(scale);
+        let y = pollster::block_on(gpu.norm(spec)?.run_values(&Inputs::new(&xs).weight(&ws)))?;
+        if y.as_slice().dtype() != scale {
+            return Err(format!("output in {} instead of {scale}", y.as_slice().dtype()).into());
+        }
+        for (row, x) in x.chunks(hidden).enumerate() {
+            let root = (x.iter().map(|v| v * v).sum::<f64>() / hidden as f64 + f64::from(eps)).sqrt();
+            for (i, (&x, &w)) in x.iter().zip(&w).enumerate() {
+                let normalized = input.round(x / root);
+                // One step of either rounding, where the f32 arithmetic falls on the other side of a boundary.
+                let allowed = scale.ulp(normalized * w) + if input.is_half() { input.ulp(normalized) * w.abs() } else { 4.0 * DType::F32.ulp(normalized * w) };
+                let got = y.as_slice().get(row * hidden + i);
+                if (got - normalized * w).abs() > allowed {
+                    return Err(format!("{input} x {scale}, row {row}, channel {i}: {got} instead of {}", normalized * w).into());
+                }
+            }
+        }
+    }
+    Ok(())
+}
