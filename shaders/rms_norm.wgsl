@@ -15,7 +15,7 @@
 //           the barriers in there uniform, and ordinary rows pay for one comparison.
 //
 // Numerics  f32 throughout. The order of summation is fixed (src/plan/order.rs). inverseSqrt may be 2 ULP off and gets one
-//           Newton step; no step depends on whether multiply and add are fused. Rounding is integer arithmetic.
+//           Newton step. Products that are added to are kept from being fused (parts/unfused.wgsl). Rounding is integer arithmetic.
 
 // For every row at once: a pair of sums (of two neighbouring lanes) for each octet lane.
 var<workgroup> lane_pairs: array<vec2<f32>, LANE_PAIRS>;
@@ -77,8 +77,8 @@ fn join_lanes(slot: u32, invocation: u32) -> f32 {
 // 1/sqrt(v) for a normal v, within one ULP or so.
 fn inverse_root(v: f32) -> f32 {
     let r = inverseSqrt(v);
-    let error = 1.0 - (v * r) * r;
-    return r + r * (0.5 * error);
+    let error = 1.0 - unfused_one((v * r) * r);
+    return r + unfused_one(r * (0.5 * error));
 }
 
 // Elements first .. first + 8 of an ordinary row.
@@ -118,7 +118,7 @@ fn main(
             keep_pair(slot, lane, lane_sums(row.input, lane));
         }
         let squares = join_lanes(slot, invocation);
-        var scale = Scale(inverse_root(squares * INVERSE_HIDDEN + EPS), 0, needs_rescue(squares));
+        var scale = Scale(inverse_root(unfused_one(squares * INVERSE_HIDDEN) + EPS), 0, needs_rescue(squares));
 
         if (invocation == 0u) {
             rescue_row[slot] = u32(scale.rescued && row.present);

@@ -16,6 +16,9 @@ pub mod verify;
 pub use dtype::{DType, Element, Slice, Values};
 pub use error::{Detail, Error, Result};
 #[cfg(feature = "gpu")]
+pub use wgpu;
+
+#[cfg(feature = "gpu")]
 pub use gpu::{Adapter, Gpu, GpuOptions, Norm, Operand, Operands, Prepared, SelfTest, adapters};
 pub use inputs::Inputs;
 pub use plan::{Access, Caps, DeviceKind, Force, Layout, Order, Placement, Plan, Rung};

@@ -46,7 +46,7 @@ pub(crate) fn compose(plan: &Plan) -> Shader {
     let mut text = Text::default();
     text.constants(plan);
     text.bindings(plan);
-    for part in [part!("octet"), part!("rows")] {
+    for part in [part!("rows"), part!("unfused"), part!("octet")] {
         text.add(part);
     }
     text.row_count(plan);
@@ -244,10 +244,15 @@ impl Text {
         for level in 0..=top {
             self.line(format_args!("    level_{level} = Octet(vec4<f32>(0.0), vec4<f32>(0.0));"));
         }
-        self.line(format_args!("}}\n\n// Adds a block: a carry runs up while levels are taken.\nfn join_block(block: u32, sum: Octet) {{"));
+        self.line(format_args!(
+            "}}\n\n// Adds a block: a carry runs up while levels are taken.\nfn join_block(block: u32, sum: Octet) {{"
+        ));
         self.line(format_args!("    var carry = sum;"));
         for level in 0..top {
-            self.line(format_args!("    if ((block & {}u) == 0u) {{\n        level_{level} = carry;\n        return;\n    }}", 1u64 << level));
+            self.line(format_args!(
+                "    if ((block & {}u) == 0u) {{\n        level_{level} = carry;\n        return;\n    }}",
+                1u64 << level
+            ));
             self.line(format_args!("    carry = level_{level} + carry;"));
         }
         self.line(format_args!("    level_{top} = carry;\n}}\n\n// The sum of all blocks: the levels that are taken, from the lowest.\nfn joined_blocks() -> Octet {{"));

@@ -50,16 +50,7 @@ impl Preset {
             Preset::T5 => (0.0, CastOrder::ToHalfWeight, OutputRule::HalfWeight),
             Preset::Onnx => (0.0, CastOrder::ToInput, OutputRule::Weight),
         };
-        NormSpec {
-            hidden,
-            eps,
-            input: DType::F32,
-            weight: Some(DType::F32),
-            weight_offset,
-            bias: None,
-            cast,
-            output,
-        }
+        NormSpec { hidden, eps, input: DType::F32, weight: Some(DType::F32), weight_offset, bias: None, cast, output }
     }
 }
 
@@ -291,16 +282,13 @@ impl NormSpec {
                 "the last dimension is the one that is normalised",
             )));
         }
-        leading.iter().try_fold(1u64, |rows, &d| rows.checked_mul(d)).and_then(|rows| rows.checked_mul(last).map(|_| rows)).ok_or_else(
-            || {
-                Error::Shape(Detail::new(
-                    "shape",
-                    "fewer than 2^64 elements",
-                    format!("{shape:?}"),
-                    "check the dimensions",
-                ))
-            },
-        )
+        leading
+            .iter()
+            .try_fold(1u64, |rows, &d| rows.checked_mul(d))
+            .and_then(|rows| rows.checked_mul(last).map(|_| rows))
+            .ok_or_else(|| {
+                Error::Shape(Detail::new("shape", "fewer than 2^64 elements", format!("{shape:?}"), "check the dimensions"))
+            })
     }
 
     /// The rows of `elements` contiguous elements.

@@ -38,7 +38,8 @@ impl Golden {
         let mut spec = preset.spec(hidden, text("eps").ok_or("no eps")?.parse()?);
         spec.input = input.as_slice().dtype();
         spec.weight = weight.as_ref().map(|w| w.as_slice().dtype());
-        let exact = tensors.tensor("exact_y")?.data().chunks_exact(8).map(|b| f64::from_le_bytes(b.try_into().unwrap_or_default()));
+        let exact =
+            tensors.tensor("exact_y")?.data().chunks_exact(8).map(|b| f64::from_le_bytes(b.try_into().unwrap_or_default()));
         Ok(Self { spec, input, weight, output, exact: exact.collect() })
     }
 
@@ -143,7 +144,9 @@ fn presets_differ(golden: &Golden, other: Preset, differ: bool) -> Result<(), Fa
 /// ONNX `RMSNormalization`, opset 23, written out: normalise in f32, cast to the input's type, multiply by the scale.
 fn onnx(gpu: &Gpu) -> Result<(), Failed> {
     let (hidden, eps) = (200usize, 1e-5f32);
-    for (input, scale) in [(DType::F16, DType::F16), (DType::BF16, DType::F32), (DType::F32, DType::BF16), (DType::F32, DType::F32)] {
+    for (input, scale) in
+        [(DType::F16, DType::F16), (DType::BF16, DType::F32), (DType::F32, DType::BF16), (DType::F32, DType::F32)]
+    {
         let x: Vec<f64> = (0..hidden * 4).map(|i| input.round(((i * 7919) % 613) as f64 / 100.0 - 3.0)).collect();
         let w: Vec<f64> = (0..hidden).map(|i| scale.round(0.5 + ((i * 31) % 97) as f64 / 60.0)).collect();
         let (xs, ws) = (Values::round_from(input, &x), Values::round_from(scale, &w));
@@ -157,7 +160,8 @@ fn onnx(gpu: &Gpu) -> Result<(), Failed> {
             for (i, (&x, &w)) in x.iter().zip(&w).enumerate() {
                 let normalized = input.round(x / root);
                 // One step of either rounding, where the f32 arithmetic falls on the other side of a boundary.
-                let allowed = scale.ulp(normalized * w) + if input.is_half() { input.ulp(normalized) * w.abs() } else { 4.0 * DType::F32.ulp(normalized * w) };
+                let allowed = scale.ulp(normalized * w)
+                    + if input.is_half() { input.ulp(normalized) * w.abs() } else { 4.0 * DType::F32.ulp(normalized * w) };
                 let got = y.as_slice().get(row * hidden + i);
                 if (got - normalized * w).abs() > allowed {
                     return Err(format!("{input} x {scale}, row {row}, channel {i}: {got} instead of {}", normalized * w).into());

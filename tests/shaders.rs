@@ -88,11 +88,8 @@ fn to_msl(module: &naga::Module, info: &ModuleInfo) -> Result<(), String> {
 
 fn to_glsl(module: &naga::Module, info: &ModuleInfo) -> Result<(), String> {
     let options = glsl::Options { version: glsl::Version::Desktop(450), ..Default::default() };
-    let pipeline = glsl::PipelineOptions {
-        shader_stage: naga::ShaderStage::Compute,
-        entry_point: Shader::ENTRY.into(),
-        multiview: None,
-    };
+    let pipeline =
+        glsl::PipelineOptions { shader_stage: naga::ShaderStage::Compute, entry_point: Shader::ENTRY.into(), multiview: None };
     let mut text = String::new();
     glsl::Writer::new(&mut text, module, info, &options, &pipeline, BoundsCheckPolicies::default())
         .and_then(|mut writer| writer.write())
@@ -133,6 +130,8 @@ fn o10_params_have_the_layout_of_the_host() {
         ("output_stride", offset_of!(Params, output_stride)),
         ("weight_start", offset_of!(Params, weight_start)),
         ("bias_start", offset_of!(Params, bias_start)),
+        ("zero", offset_of!(Params, zero)),
+        ("padding", offset_of!(Params, padding)),
     ];
     for (member, (name, offset)) in members.iter().zip(host) {
         assert_eq!((member.name.as_deref(), member.offset as usize), (Some(name), offset));

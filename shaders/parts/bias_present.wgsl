@@ -1,7 +1,7 @@
 // n · w may overflow where n · w + b does not: such elements are computed at half scale.
 fn add_bias_four(y: vec4<f32>, w: vec4<f32>, n: vec4<f32>, b: vec4<f32>) -> vec4<f32> {
-    let plain = y + b;
-    let halved = 2.0 * (n * (0.5 * w) + 0.5 * b);
+    let plain = unfused(y) + b;
+    let halved = 2.0 * (unfused(n * (0.5 * w)) + 0.5 * b);
     let overflowed = (bitcast<vec4<u32>>(plain) & vec4<u32>(0x7fffffffu)) >= vec4<u32>(0x7f800000u);
     return select(plain, halved, overflowed);
 }

@@ -2,5 +2,5 @@
 alias Octet = mat2x4<f32>;
 
 fn squares_of(v: Octet) -> Octet {
-    return Octet(v[0] * v[0], v[1] * v[1]);
+    return Octet(unfused(v[0] * v[0]), unfused(v[1] * v[1]));
 }

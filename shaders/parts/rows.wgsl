@@ -6,8 +6,8 @@ struct Params {
     output_stride: u32,
     weight_start: u32,
     bias_start: u32,
-    padding_0: u32,
-    padding_1: u32,
+    zero: u32, // always 0: see unfused.wgsl
+    padding: u32,
 }
 
 // One digit of the number of rows. The host keeps one table of 0 .. 255 and picks entries by dynamic offset, so that a

@@ -1,6 +1,9 @@
 //! Finding adapters.
 
+use std::cmp::Reverse;
 use std::fmt;
+#[cfg(not(target_arch = "wasm32"))]
+use std::sync::OnceLock;
 
 use crate::error::{Error, Result};
 
@@ -31,15 +34,16 @@ impl Adapter {
         self.to_string().to_lowercase().contains(&text.to_lowercase())
     }
 
-    /// Discrete before integrated before virtual before unknown before software.
-    fn rank(&self) -> u32 {
-        match self.info.device_type {
+    /// Discrete before integrated before virtual before unknown before software, and the wider of two software drivers first.
+    fn rank(&self) -> (u32, Reverse<u32>) {
+        let kind = match self.info.device_type {
             wgpu::DeviceType::DiscreteGpu => 0,
             wgpu::DeviceType::IntegratedGpu => 1,
             wgpu::DeviceType::VirtualGpu => 2,
             wgpu::DeviceType::Other => 3,
             wgpu::DeviceType::Cpu => 4,
-        }
+        };
+        (kind, Reverse(self.info.subgroup_max_size))
     }
 }
 
@@ -55,10 +59,7 @@ impl fmt::Display for Adapter {
 /// first: a discrete GPU before an integrated one, software last.
 pub async fn adapters(with_gl: bool) -> Vec<Adapter> {
     let backends = if with_gl { BACKENDS | wgpu::Backends::GL } else { BACKENDS };
-    let instance = wgpu::Instance::new(wgpu::InstanceDescriptor {
-        backends,
-        ..wgpu::InstanceDescriptor::new_without_display_handle()
-    });
+    let instance = instance(with_gl, backends);
     #[cfg(not(target_arch = "wasm32"))]
     let found = instance.enumerate_adapters(backends).await;
     // A browser lists nothing; it is asked for its best.
@@ -74,6 +75,24 @@ pub async fn adapters(with_gl: bool) -> Vec<Adapter> {
     let mut found: Vec<_> = found.into_iter().map(|adapter| Adapter { info: adapter.get_info(), adapter }).collect();
     found.sort_by_key(Adapter::rank);
     found
+}
+
+/// One instance for all devices of this library: wgpu panics, rather than reports, where objects of two instances meet. The one
+/// with OpenGL is apart, since its start-up alone has crashed programs (case M7).
+#[cfg(not(target_arch = "wasm32"))]
+fn instance(with_gl: bool, backends: wgpu::Backends) -> &'static wgpu::Instance {
+    static INSTANCES: [OnceLock<wgpu::Instance>; 2] = [const { OnceLock::new() }; 2];
+    INSTANCES[usize::from(with_gl)].get_or_init(|| new_instance(backends))
+}
+
+/// A browser has one anyway.
+#[cfg(target_arch = "wasm32")]
+fn instance(_: bool, backends: wgpu::Backends) -> wgpu::Instance {
+    new_instance(backends)
+}
+
+fn new_instance(backends: wgpu::Backends) -> wgpu::Instance {
+    wgpu::Instance::new(wgpu::InstanceDescriptor { backends, ..wgpu::InstanceDescriptor::new_without_display_handle() })
 }
 
 /// The best adapter, or the first that matches `name`.

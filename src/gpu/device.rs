@@ -143,10 +143,9 @@ impl Gpu {
             required_limits: adapter.adapter.limits(),
             ..Default::default()
         };
-        let (device, queue) = request_device(adapter, &descriptor).await.map_err(|error| Error::NoDevice {
-            adapter: adapter.to_string(),
-            message: error.to_string(),
-        })?;
+        let (device, queue) = request_device(adapter, &descriptor)
+            .await
+            .map_err(|error| Error::NoDevice { adapter: adapter.to_string(), message: error.to_string() })?;
         let mut gpu = Self::from_wgpu(device, queue).await?;
         gpu.wait_limit = options.wait_limit;
         if options.self_test {
@@ -225,6 +224,20 @@ impl Gpu {
         SelfTest::run(self).await
     }
 
+    /// Waits until a submission is done, but no longer than [`GpuOptions::wait_limit`].
+    ///
+    /// # Errors
+    /// [`Error::Timeout`] where it takes longer.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn wait(&self, submission: wgpu::SubmissionIndex) -> Result<()> {
+        let wait = wgpu::PollType::Wait { submission_index: Some(submission), timeout: Some(self.wait_limit) };
+        match self.device().poll(wait) {
+            Ok(_) => Ok(()),
+            Err(wgpu::PollError::Timeout) => Err(Error::Timeout { call: "a submission", seconds: self.wait_limit.as_secs() }),
+            Err(error) => Err(Error::Wgpu { call: "poll", message: error.to_string() }),
+        }
+    }
+
     /// What the plan knows of the device.
     pub fn caps(&self) -> &Caps {
         &self.caps
@@ -264,7 +277,12 @@ impl Gpu {
         let mut shader = plan.shader();
         if let Some(fault) = &self.fault {
             if !shader.wgsl.contains(&fault.from) {
-                return Err(Error::Plan(Detail::new("fault", "text of the kernel", fault.from.clone(), "copy it from the shader")));
+                return Err(Error::Plan(Detail::new(
+                    "fault",
+                    "text of the kernel",
+                    fault.from.clone(),
+                    "copy it from the shader",
+                )));
             }
             shader.wgsl = shader.wgsl.replace(&fault.from, &fault.to);
         }

@@ -8,7 +8,8 @@ use crate::spec::NormSpec;
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct Operand<'a> {
-    /// The buffer, with usage `STORAGE`.
+    /// The buffer, with usage `STORAGE`, of the norm's own device: one of another device is an error, one of another
+    /// `wgpu::Instance` makes wgpu itself panic.
     pub buffer: &'a wgpu::Buffer,
     /// First byte: a multiple of the dtype's size, and of nothing else.
     pub offset: u64,

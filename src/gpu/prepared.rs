@@ -105,8 +105,7 @@ fn bind_group(
         binding,
         resource: wgpu::BindingResource::Buffer(wgpu::BufferBinding { buffer, offset, size: wgpu::BufferSize::new(size) }),
     };
-    let mut entries =
-        vec![bind(Shader::PARAMS_BINDING, params, chunk as u64 * step, size_of::<Params>() as u64)];
+    let mut entries = vec![bind(Shader::PARAMS_BINDING, params, chunk as u64 * step, size_of::<Params>() as u64)];
     entries.extend((0..plan.row_digits).map(|digit| bind(1 + digit, gpu.digits(), 0, 16)));
     let ranges = plan.chunks[chunk].ranges.iter().zip(&plan.bindings).enumerate();
     entries.extend(ranges.map(|(index, (&(offset, size), binding))| {

@@ -62,9 +62,8 @@ impl SelfTest {
         }
         let wrong = self.outcomes.iter().find(|(rung, _)| *rung == Rung::Looped).and_then(|(_, o)| o.mismatches.first());
         Err(Error::SelfTest {
-            message: wrong.map_or("no outcome".into(), |m| {
-                format!("element {} is {:e} where {:e} is right", m.index, m.got, m.truth)
-            }),
+            message: wrong
+                .map_or("no outcome".into(), |m| format!("element {} is {:e} where {:e} is right", m.index, m.got, m.truth)),
         })
     }
 }

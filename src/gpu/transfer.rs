@@ -93,7 +93,11 @@ pub(crate) async fn read_into(
         index
     });
     let index = submitted.await?;
-    wait(gpu, index)?;
+    #[cfg(not(target_arch = "wasm32"))]
+    gpu.wait(index)?;
+    // A browser waits by itself.
+    #[cfg(target_arch = "wasm32")]
+    drop(index);
     let call = "map_async";
     let lost = |message: String| Error::DeviceLost { call, message };
     match receiver.receive().await {
@@ -105,23 +109,5 @@ pub(crate) async fn read_into(
     to.extend_from_slice(&view[..bytes as usize]);
     drop(view);
     staging.unmap();
-    Ok(())
-}
-
-/// Waits until a submission is done, but no longer than the limit (case L4).
-#[cfg(not(target_arch = "wasm32"))]
-fn wait(gpu: &Gpu, index: wgpu::SubmissionIndex) -> Result<()> {
-    let limit = gpu.wait_limit();
-    let poll = wgpu::PollType::Wait { submission_index: Some(index), timeout: Some(limit) };
-    match gpu.device().poll(poll) {
-        Ok(_) => Ok(()),
-        Err(wgpu::PollError::Timeout) => Err(Error::Timeout { call: "a submission", seconds: limit.as_secs() }),
-        Err(error) => Err(Error::Wgpu { call: "poll", message: error.to_string() }),
-    }
-}
-
-/// A browser waits by itself.
-#[cfg(target_arch = "wasm32")]
-fn wait(_: &Gpu, _: wgpu::SubmissionIndex) -> Result<()> {
     Ok(())
 }

@@ -11,6 +11,9 @@ const WIDE: u64 = 16;
 /// Bindings are addressed in elements of 32 bits: no binding spans more bytes than this.
 const MOST_BYTES: u64 = (1 << 32) - WIDE;
 
+/// Dispatches of one norm, each with a bind group of its own, beyond which it is refused.
+const MOST_CHUNKS: u64 = 1 << 16;
+
 /// How an operand is read or written. The bits of the result do not depend on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Access {
@@ -95,8 +98,10 @@ pub struct Params {
     pub weight_start: u32,
     /// First element of the bias.
     pub bias_start: u32,
+    /// Zero, which no compiler knows: see `shaders/parts/unfused.wgsl`.
+    pub zero: u32,
     /// Nothing: uniforms are multiples of 16 bytes.
-    pub padding: [u32; 2],
+    pub padding: u32,
 }
 
 const _: () = assert!(size_of::<Params>() == 32);
@@ -164,6 +169,14 @@ pub(super) fn bind(
     let alignment = u64::from(caps.storage_alignment).max(WIDE);
     let limit = caps.max_binding.min(MOST_BYTES);
     let chunk_rows = rows_that_fit(spec, caps, &operands, alignment, limit, rows_a_group)?;
+    if rows.div_ceil(chunk_rows) > MOST_CHUNKS {
+        return Err(Error::Limit(Detail::new(
+            "rows",
+            format!("at most {MOST_CHUNKS} chunks of the {chunk_rows} rows that fit a binding"),
+            format!("{rows} rows"),
+            "run fewer rows at once",
+        )));
+    }
     let starts = (0..rows).step_by(usize::try_from(chunk_rows).unwrap_or(usize::MAX));
     let spans = |first_row: u64, rows: u64, operand: &Operand| span(operand, spec.hidden, first_row, rows, alignment);
 
@@ -242,7 +255,14 @@ fn span(operand: &Operand, hidden: u64, first_row: u64, rows: u64, alignment: u6
     (start / alignment * alignment, end.next_multiple_of(4))
 }
 
-fn rows_that_fit(spec: &NormSpec, caps: &Caps, operands: &[Operand], alignment: u64, limit: u64, rows_a_group: u64) -> Result<u64> {
+fn rows_that_fit(
+    spec: &NormSpec,
+    caps: &Caps,
+    operands: &[Operand],
+    alignment: u64,
+    limit: u64,
+    rows_a_group: u64,
+) -> Result<u64> {
     let mut fit = u64::MAX;
     for operand in operands {
         let row = spec.hidden * operand.dtype.size();
@@ -259,10 +279,19 @@ fn rows_that_fit(spec: &NormSpec, caps: &Caps, operands: &[Operand], alignment: 
             fit = fit.min(room / operand.stride() + 1);
         }
     }
-    // One group less than the grid holds: pairs that share words may begin one row early.
+    // Pairs that share words may begin one row before the chunk.
     let groups = u64::from(caps.max_workgroups).saturating_mul(u64::from(caps.max_workgroups));
-    let by_grid = groups.min(u64::from(u32::MAX) / rows_a_group).saturating_sub(1).max(1) * rows_a_group;
+    let by_grid = groups.min(u64::from(u32::MAX) / rows_a_group) * rows_a_group;
+    let by_grid = by_grid.saturating_sub(u64::from(rows_a_group > 1));
     let fit = fit.min(by_grid).min(1 << 30);
+    if fit == 0 {
+        return Err(Error::Limit(Detail::new(
+            "workgroups",
+            "at least 1 on an axis",
+            caps.max_workgroups.to_string(),
+            "pass the limits of a device",
+        )));
+    }
     // A multiple of 8 where there is a choice keeps chunks alike.
     Ok(if fit >= 8 { fit / 8 * 8 } else { fit })
 }

@@ -39,8 +39,7 @@ impl fmt::Display for Plan {
             super::BLOCK
         )?;
         for binding in &self.bindings {
-            let access: Vec<_> =
-                binding.operands.iter().map(|o| format!("{o} by {}", self.access.of(o).name())).collect();
+            let access: Vec<_> = binding.operands.iter().map(|o| format!("{o} by {}", self.access.of(o).name())).collect();
             writeln!(
                 f,
                 "  binding  {}: {}{}",

@@ -12,8 +12,8 @@ mod order;
 pub use bind::{Access, Binding, Chunk, Params};
 pub use caps::{Caps, DeviceKind, Rungs};
 pub use layout::{Layout, Placement};
-pub use order::Order;
 pub(crate) use order::BLOCK;
+pub use order::Order;
 
 use crate::dtype::DType;
 use crate::error::{Detail, Error, Result};
@@ -145,7 +145,9 @@ impl Plan {
         let output = spec.output_dtype();
         let shares_words = access.output == Access::Element && layout.output.row_stride == spec.hidden && spec.hidden % 2 == 1;
 
-        let widest = u64::from(caps.max_invocations.max(1)).min(order.octet_lanes()).min(u64::from(force.width.unwrap_or(u32::MAX)).max(1));
+        let widest = u64::from(caps.max_invocations.max(1))
+            .min(order.octet_lanes())
+            .min(u64::from(force.width.unwrap_or(u32::MAX)).max(1));
         let width = 1u64 << widest.ilog2();
         let (rung, rows_at_once, rounds) = share_out(&order, caps, rows, width, shares_words, force.rung)?;
         check_iterations(&order, width, rounds)?;

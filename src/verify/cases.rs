@@ -172,14 +172,14 @@ impl Case {
 
 /// Row lengths around every word, vector and power of two, and those of models (case J6).
 pub const HIDDEN: [u64; 34] = [
-    1, 2, 3, 5, 7, 8, 9, 15, 17, 31, 33, 63, 64, 65, 96, 127, 128, 129, 192, 255, 257, 500, 512, 541, 769, 1000, 1023, 1024, 1025, 2049,
-    3584, 4096, 4100, 5120,
+    1, 2, 3, 5, 7, 8, 9, 15, 17, 31, 33, 63, 64, 65, 96, 127, 128, 129, 192, 255, 257, 500, 512, 541, 769, 1000, 1023, 1024,
+    1025, 2049, 3584, 4096, 4100, 5120,
 ];
 
 /// Row lengths that only the full tier adds.
 pub const MORE_HIDDEN: [u64; 26] = [
-    32, 41, 50, 80, 111, 123, 229, 256, 273, 576, 760, 768, 1128, 1536, 2048, 2050, 2560, 2880, 3000, 3072, 4099, 5125, 8192, 12_288,
-    14_432, 16_384,
+    32, 41, 50, 80, 111, 123, 229, 256, 273, 576, 760, 768, 1128, 1536, 2048, 2050, 2560, 2880, 3000, 3072, 4099, 5125, 8192,
+    12_288, 14_432, 16_384,
 ];
 
 /// The whole list of a tier, in a fixed order.
@@ -349,9 +349,15 @@ fn layouts(list: &mut Vec<Case>) {
         ("arena by pages", Arrangement { arena: true, paged: true, ..plain }),
         ("arena, in place", Arrangement { arena: true, in_place: true, ..plain }),
     ];
-    for (hidden, dtype) in
-        [(104, DType::F32), (101, DType::F32), (104, DType::F16), (101, DType::F16), (101, DType::BF16), (3, DType::BF16), (1, DType::F16)]
-    {
+    for (hidden, dtype) in [
+        (104, DType::F32),
+        (101, DType::F32),
+        (104, DType::F16),
+        (101, DType::F16),
+        (101, DType::BF16),
+        (3, DType::BF16),
+        (1, DType::F16),
+    ] {
         for (index, (name, arrangement)) in all.into_iter().enumerate() {
             let spec = NormSpec::torch(hidden, 1e-6).dtype(dtype);
             let quick = dtype == DType::F16 || (dtype == DType::F32 && index % 2 == 0);
@@ -404,10 +410,11 @@ fn limits(list: &mut Vec<Case>) {
             list.push(Case::new("limits", format!("{name}: {hidden} {dtype}"), spec, 203).lowered(lowered).quick_if(quick));
         }
     }
-    list.push(Case::new("limits", "K2 rows in chunks, in place", NormSpec::torch(64, 1e-6), 300).lowered(all[0].1).arranged(Arrangement {
-        in_place: true,
-        ..Arrangement::default()
-    }));
+    list.push(
+        Case::new("limits", "K2 rows in chunks, in place", NormSpec::torch(64, 1e-6), 300)
+            .lowered(all[0].1)
+            .arranged(Arrangement { in_place: true, ..Arrangement::default() }),
+    );
     list.push(Case::new("limits", "B1 65536 rows of 4", NormSpec::torch(4, 1e-6), 65_536));
     list.push(Case::new("limits", "B2 70000 rows of 8", NormSpec::torch(8, 1e-6), 70_000));
     list.push(
@@ -423,7 +430,8 @@ fn batches(list: &mut Vec<Case>) {
         for rows in [2, 255, 256, 257, 300] {
             let spec = NormSpec::torch(hidden, 1e-6).dtype(dtype);
             let alone = vec![0, 1, rows / 2, rows - 1];
-            let case = Case::new("batch invariance", format!("{rows} rows of {hidden} {dtype}"), spec, rows).twin(Twin::RowsAlone(alone));
+            let case = Case::new("batch invariance", format!("{rows} rows of {hidden} {dtype}"), spec, rows)
+                .twin(Twin::RowsAlone(alone));
             list.push(case.quick_if(rows == 257 || hidden == 129));
         }
     }
@@ -453,7 +461,8 @@ fn accuracy(list: &mut Vec<Case>) {
     for (hidden, dtype, rows) in
         [(1 << 20, DType::BF16, 1), (2_097_152, DType::F32, 1), (2_097_152, DType::BF16, 3), (131_073, DType::BF16, 1)]
     {
-        let case = Case::new("accuracy", format!("O11 {rows} x {hidden} {dtype}"), NormSpec::torch(hidden, 1e-6).dtype(dtype), rows);
+        let case =
+            Case::new("accuracy", format!("O11 {rows} x {hidden} {dtype}"), NormSpec::torch(hidden, 1e-6).dtype(dtype), rows);
         list.push(case.quick_if(hidden == 131_073));
     }
     // Shares of misrounded elements, over a million elements each.

@@ -207,8 +207,13 @@ fn vanishing(
     let x = inputs.input.get(index);
     let stored_weight = inputs.weight.map_or(1.0, |w| w.get(channel));
     let small = |v: f64| v != 0.0 && v.abs() < MIN_NORMAL;
-    let lost_x = if small(x) || small(normalized) { (normalized * weight).abs().min(MIN_NORMAL * row.rstd.max(1.0) * weight.abs()) } else { 0.0 };
-    let lost_weight = if spec.weight.is_some() && (small(stored_weight) || small(weight)) { MIN_NORMAL * normalized.abs() } else { 0.0 };
+    let lost_x = if small(x) || small(normalized) {
+        (normalized * weight).abs().min(MIN_NORMAL * row.rstd.max(1.0) * weight.abs())
+    } else {
+        0.0
+    };
+    let lost_weight =
+        if spec.weight.is_some() && (small(stored_weight) || small(weight)) { MIN_NORMAL * normalized.abs() } else { 0.0 };
     lost_x + lost_weight
 }
 

@@ -213,10 +213,10 @@ impl Run<'_> {
         for image in &images {
             buffers.push(filled_buffer(self.gpu.device(), "case", usage, &image.0).await?);
         }
-        let at = |(image, offset): (usize, u64)| {
-            Operand::new(&buffers[image]).offset(offset).row_stride(hidden + arrangement.gap)
-        };
-        let mut operands = if arrangement.in_place { Operands::in_place(at(input)) } else { Operands::new(at(input), at(output)) };
+        let at =
+            |(image, offset): (usize, u64)| Operand::new(&buffers[image]).offset(offset).row_stride(hidden + arrangement.gap);
+        let mut operands =
+            if arrangement.in_place { Operands::in_place(at(input)) } else { Operands::new(at(input), at(output)) };
         operands.weight = weight.map(at);
         operands.bias = bias.map(at);
         let prepared = self.gpu.norm(*spec)?.prepare_with(&operands, self.case.rows, force).await?;

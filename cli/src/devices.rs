@@ -1,0 +1,160 @@
+//! Every adapter, what it offers, and what the planner would do there.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use serde_json::{Value, json};
+use wgpu_rmsnorm::{Adapter, DType, Gpu, GpuOptions, Layout, NormSpec, Plan, Rung, SelfTest};
+
+use crate::output::say;
+use crate::{Choice, Failure};
+
+/// Options of `devices`.
+#[derive(Debug, Args)]
+pub struct Options {
+    #[command(flatten)]
+    choice: Choice,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Rows and channels of the shapes that are planned as examples: one token, a prompt, the heads of a prompt.
+const SHAPES: [(u64, u64); 3] = [(1, 4096), (2048, 4096), (65_536, 128)];
+
+/// Lists the adapters. Without one, says what brings one.
+pub fn run(options: &Options) -> Result<ExitCode, Failure> {
+    let found = options.choice.adapters();
+    if found.is_empty() {
+        // Opening the best adapter says which were tried and what to do.
+        let mut wanted = GpuOptions::default();
+        wanted.adapter = options.choice.adapter.clone();
+        wanted.with_gl = options.choice.gl;
+        return match pollster::block_on(Gpu::with(wanted)) {
+            Err(error) => Err(error.into()),
+            Ok(gpu) => Err(format!("an adapter came up only now: {gpu}").into()),
+        };
+    }
+    let mut all = Vec::new();
+    for adapter in &found {
+        let device = look(adapter);
+        if options.json {
+            all.push(device.json(adapter));
+        } else {
+            device.print(adapter);
+        }
+    }
+    if options.json {
+        say!("{}", serde_json::to_string_pretty(&all)?);
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// An opened device, or why it did not open.
+struct Device {
+    gpu: Result<Gpu, String>,
+    test: Result<SelfTest, String>,
+}
+
+fn look(adapter: &Adapter) -> Device {
+    let opened = pollster::block_on(Gpu::open(adapter, &GpuOptions::default().without_self_test()));
+    let test = match &opened {
+        Ok(gpu) => pollster::block_on(gpu.self_test()).map_err(|e| e.to_string()),
+        Err(error) => Err(error.to_string()),
+    };
+    Device { gpu: opened.map_err(|e| e.to_string()), test }
+}
+
+impl Device {
+    fn plans(&self) -> Vec<Plan> {
+        let Ok(gpu) = &self.gpu else { return Vec::new() };
+        let plan = |(rows, hidden)| {
+            let spec = NormSpec::llama(hidden, 1e-5).dtype(DType::F16);
+            Plan::new(&spec, gpu.caps(), &Layout::contiguous(&spec, rows), rows).ok()
+        };
+        SHAPES.into_iter().filter_map(plan).collect()
+    }
+
+    fn verdict(&self) -> String {
+        match &self.test {
+            Err(error) => error.clone(),
+            Ok(test) => {
+                let rung = |rung: Rung| format!("{} {}", rung.name(), if test.passed(rung) { "passed" } else { "FAILED" });
+                Rung::ALL.map(rung).join(", ")
+            }
+        }
+    }
+
+    fn print(&self, adapter: &Adapter) {
+        let info = adapter.info();
+        say!("{}", info.name);
+        say!("  backend    {:?}, {:?}", info.backend, info.device_type);
+        say!("  driver     {} {}", info.driver, info.driver_info);
+        match &self.gpu {
+            Err(error) => say!("  opened     no: {error}\n"),
+            Ok(gpu) => {
+                say!("  f16        {}", if has_f16(adapter) { "native too" } else { "decoded from words, as everywhere" });
+                say!("  plan sees  {}", gpu.caps());
+                say!("  self-test  {}", self.verdict());
+                for plan in self.plans() {
+                    say!(
+                        "  f16 {:>6} x {:<5} {}, workgroups of {}, {} a row, {} rows a workgroup, order of {} lanes",
+                        plan.rows,
+                        plan.spec.hidden,
+                        plan.rung.name(),
+                        plan.workgroup_size(),
+                        plan.width,
+                        plan.rows_per_group(),
+                        plan.order.lanes
+                    );
+                }
+                say!("");
+            }
+        }
+    }
+
+    fn json(&self, adapter: &Adapter) -> Value {
+        let info = adapter.info();
+        let caps = self.gpu.as_ref().ok().map(|gpu| {
+            let caps = gpu.caps();
+            json!({
+                "subgroup_min": caps.subgroup_min,
+                "subgroup_max": caps.subgroup_max,
+                "max_binding": caps.max_binding,
+                "max_buffer": caps.max_buffer,
+                "storage_alignment": caps.storage_alignment,
+                "max_workgroups": caps.max_workgroups,
+                "max_invocations": caps.max_invocations,
+                "workgroup_memory": caps.workgroup_memory,
+                "max_storage_buffers": caps.max_storage_buffers,
+            })
+        });
+        let plans: Vec<Value> = self
+            .plans()
+            .iter()
+            .map(|plan| {
+                json!({
+                    "rows": plan.rows, "hidden": plan.spec.hidden, "dtype": "f16", "rung": plan.rung.name(),
+                    "workgroup_size": plan.workgroup_size(), "width": plan.width, "rows_per_group": plan.rows_per_group(),
+                    "lanes": plan.order.lanes,
+                })
+            })
+            .collect();
+        json!({
+            "name": info.name,
+            "driver": info.driver,
+            "driver_info": info.driver_info,
+            "backend": format!("{:?}", info.backend),
+            "type": format!("{:?}", info.device_type),
+            "shader_f16": has_f16(adapter),
+            "caps": caps,
+            "error": self.gpu.as_ref().err(),
+            "self_test": self.verdict(),
+            "plans": plans,
+        })
+    }
+}
+
+fn has_f16(adapter: &Adapter) -> bool {
+    adapter.wgpu().features().contains(wgpu_rmsnorm::wgpu::Features::SHADER_F16)
+}

@@ -1,0 +1,251 @@
+//! The planner, without a GPU: cases and properties.
+
+use proptest::prelude::*;
+use wgpu_rmsnorm::{Access, Caps, DType, DeviceKind, Error, Force, Layout, NormSpec, Order, Placement, Plan, Rung};
+
+fn plan(spec: &NormSpec, caps: &Caps, rows: u64) -> Plan {
+    Plan::new(spec, caps, &Layout::contiguous(spec, rows), rows).unwrap()
+}
+
+/// What holds for every plan.
+fn check(plan: &Plan, caps: &Caps, layout: &Layout) -> Result<(), TestCaseError> {
+    let sizes = [Some(layout.input), layout.weight, layout.bias, Some(layout.output)];
+    // Every row once, in order.
+    let mut next = 0;
+    for chunk in &plan.chunks {
+        prop_assert_eq!(chunk.first_row, next);
+        prop_assert!(chunk.rows > 0);
+        next += chunk.rows;
+        // Every binding within its buffer, the limit and the alignment.
+        for (binding, &(offset, size)) in plan.bindings.iter().zip(&chunk.ranges) {
+            let buffer = sizes.iter().flatten().find(|p| p.buffer == binding.buffer).unwrap();
+            prop_assert_eq!(offset % u64::from(caps.storage_alignment), 0);
+            prop_assert!(size <= caps.max_binding && size > 0, "{} bytes", size);
+            prop_assert!(offset + size <= buffer.size, "{}..{} of {}", offset, offset + size, buffer.size);
+            prop_assert_eq!(size % if binding.wide { 16 } else { 4 }, 0);
+        }
+        // The last element of the chunk lies within the input's and the output's binding.
+        for (name, dtype, start, stride) in [
+            ("input", plan.spec.input, chunk.params.input_start, chunk.params.input_stride),
+            ("output", plan.spec.output_dtype(), chunk.params.output_start, chunk.params.output_stride),
+        ] {
+            let index = plan.bindings.iter().position(|b| b.operands.contains(&name)).unwrap();
+            let last = u64::from(start) + (chunk.rows - 1) * u64::from(stride) + plan.spec.hidden;
+            prop_assert!(last * dtype.size() <= chunk.ranges[index].1);
+            prop_assert!(last <= u64::from(u32::MAX));
+        }
+        // The grid holds every row, for any number of them, and stays within the limit.
+        for rows in [1, chunk.rows / 2 + 1, chunk.rows] {
+            let [x, y] = plan.grid(chunk, rows);
+            prop_assert!(x >= 1 && y >= 1 && x <= caps.max_workgroups && y <= caps.max_workgroups);
+            prop_assert!(u64::from(x) * u64::from(y) * u64::from(plan.rows_per_group()) >= rows);
+            let digits: Vec<u32> = plan.digits_of(rows).collect();
+            prop_assert_eq!(digits.iter().rev().fold(0u64, |n, &d| n * 256 + u64::from(d)), rows);
+        }
+        // Two writable bindings never overlap: browsers refuse that.
+        let writable: Vec<_> = plan.bindings.iter().zip(&chunk.ranges).filter(|(b, _)| b.writable).collect();
+        for (i, (a, x)) in writable.iter().enumerate() {
+            for (b, y) in &writable[i + 1..] {
+                prop_assert!(a.buffer != b.buffer || x.0 + x.1 <= y.0 || y.0 + y.1 <= x.0, "{:?} {:?}", x, y);
+            }
+        }
+    }
+    prop_assert_eq!(next, plan.rows);
+    prop_assert!(plan.workgroup_size() <= caps.max_invocations);
+    prop_assert!(plan.width.is_power_of_two() && plan.width <= plan.order.lanes);
+    prop_assert!(plan.bindings.len() <= caps.max_storage_buffers as usize);
+    // N2, A3: lanes are a power of two, and all of them are someone's.
+    prop_assert_eq!(plan.order.lanes / 2 % plan.width, 0);
+    Ok(())
+}
+
+fn dtypes() -> impl Strategy<Value = DType> {
+    prop::sample::select(DType::ALL.to_vec())
+}
+
+/// Numbers of every magnitude.
+fn anything() -> impl Strategy<Value = u64> {
+    (any::<u64>(), 0u32..64).prop_map(|(value, shift)| value >> shift)
+}
+
+prop_compose! {
+    fn any_caps()(
+        cpu in any::<bool>(), subgroup in 0u32..7, binding in 12u32..31, alignment in 4u32..11, groups in 1u32..17,
+        invocations in 0u32..11,
+    ) -> Caps {
+        Caps {
+            kind: if cpu { DeviceKind::Cpu } else { DeviceKind::Gpu },
+            subgroup_max: 1 << subgroup,
+            max_binding: 1 << binding,
+            storage_alignment: 1 << alignment,
+            max_workgroups: (1 << groups) - 1,
+            max_invocations: 1 << invocations,
+            ..Caps::webgpu_defaults()
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 3000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_plan_covers_every_row_within_the_limits(
+        caps in any_caps(), hidden in 1u64..100_000, rows in 0u64..5_000, input in dtypes(), weight in dtypes(), output in dtypes(),
+        offset in 0u64..600, gap in 0u64..5, arena in any::<bool>(), far in any::<bool>(),
+    ) {
+        let spec = NormSpec::torch(hidden, 1e-6).input(input).weight(weight).output(output);
+        let row_bytes = |d: DType| rows.max(1) * (hidden + gap) * d.size();
+        let start = |d: DType, n: u64| n.next_multiple_of(d.size()) + offset * d.size();
+        let input_at = start(input, 0);
+        let weight_at = start(weight, if arena { input_at + row_bytes(input) } else { 0 });
+        let space = if far { 1 << 16 } else { 0 };
+        let output_at = start(output, if arena { weight_at + hidden * weight.size() + space } else { 0 });
+        let size = (output_at + row_bytes(output)).max(weight_at + hidden * 4).max(input_at + row_bytes(input)).next_multiple_of(4);
+        let place = |buffer: u32, offset| Placement { buffer: if arena { 0 } else { buffer }, size, offset, row_stride: hidden + gap };
+        let layout = Layout { input: place(0, input_at), weight: Some(place(1, weight_at)), bias: None, output: place(2, output_at) };
+        match Plan::new(&spec, &caps, &layout, rows) {
+            Ok(plan) => check(&plan, &caps, &layout)?,
+            // A limit may be in the way, and nothing else.
+            Err(error) => prop_assert!(matches!(error, Error::Limit(_)), "{}", error),
+        }
+    }
+
+    #[test]
+    fn the_order_depends_on_hidden_and_device_alone(caps in any_caps(), other in any_caps(), hidden in 1u64..3_000_000) {
+        let like = Caps { kind: caps.kind, subgroup_min: caps.subgroup_min, subgroup_max: caps.subgroup_max, ..other };
+        prop_assert_eq!(Order::new(hidden, &caps), Order::new(hidden, &like));
+    }
+
+    #[test]
+    fn every_element_belongs_to_one_lane(caps in any_caps(), hidden in 1u64..20_000) {
+        // The kernel's loops, in Rust: octets by full steps, then the step in which some lanes have one.
+        let order = Order::new(hidden, &caps);
+        let lanes = order.octet_lanes();
+        let mut seen = vec![0u32; hidden as usize];
+        for lane in 0..lanes {
+            for step in 0..order.steps() {
+                let octet = step * lanes + lane;
+                prop_assert!(step < order.full_steps() || octet * 8 >= order.full_steps() * lanes * 8);
+                for i in (octet * 8..octet * 8 + 8).filter(|&i| i < hidden) {
+                    prop_assert_eq!(i / 4 % u64::from(order.lanes), 2 * lane + (i / 4) % 2);
+                    seen[i as usize] += 1;
+                }
+            }
+        }
+        prop_assert!(seen.iter().all(|&n| n == 1));
+    }
+
+    #[test]
+    fn no_arguments_overflow_or_panic(
+        caps in any_caps(), hidden in anything(), rows in anything(), offset in anything(), stride in anything(), size in anything(),
+    ) {
+        let spec = NormSpec::torch(hidden, 1e-6).without_weight().dtype(DType::BF16);
+        let place = Placement { buffer: 0, size, offset, row_stride: stride };
+        let layout = Layout { input: place, output: Placement { buffer: 1, ..place }, weight: None, bias: None };
+        if let Ok(plan) = Plan::new(&spec, &caps, &layout, rows) {
+            check(&plan, &caps, &layout)?;
+        }
+    }
+}
+
+#[test]
+fn b5_indices_stay_below_32_bits() {
+    let rows = (1 << 23) + 16;
+    let spec = NormSpec::torch(256, 1e-6).dtype(DType::BF16);
+    let caps = Caps { max_binding: u64::from(u32::MAX), max_buffer: 1 << 40, ..Caps::webgpu_defaults() };
+    let plan = plan(&spec, &caps, rows);
+    check(&plan, &caps, &Layout::contiguous(&spec, rows)).unwrap();
+    assert!(plan.chunks.len() > 1, "4 GiB do not fit one binding");
+}
+
+#[test]
+fn b6_strides_are_checked_in_64_bits() {
+    // A slice of a fused projection: 2 x 139,811 rows of 5120, strides of 15,360.
+    let (rows, hidden, stride) = (2 * 139_811, 5120, 15_360);
+    let spec = NormSpec::torch(hidden, 1e-6).dtype(DType::BF16).without_weight();
+    let place = |buffer| Placement { buffer, size: rows * stride * 2, offset: 0, row_stride: stride };
+    let layout = Layout { input: place(0), output: place(1), weight: None, bias: None };
+    let caps = Caps { max_binding: 1 << 31, ..Caps::webgpu_defaults() };
+    check(&Plan::new(&spec, &caps, &layout, rows).unwrap(), &caps, &layout).unwrap();
+}
+
+#[test]
+fn k3_chunks_follow_the_limit_in_force() {
+    let spec = NormSpec::torch(4096, 1e-6);
+    let caps = Caps { max_binding: (1 << 31) - 1, ..Caps::webgpu_defaults() };
+    let plan = plan(&spec, &caps, 160_000);
+    assert_eq!(plan.chunks.len(), 2, "2.6 GB under a limit of 2 GiB");
+}
+
+#[test]
+fn k11_less_workgroup_memory_means_fewer_rows_at_once() {
+    let spec = NormSpec::torch(8, 1e-6);
+    let caps = Caps::webgpu_defaults();
+    let small = Caps { workgroup_memory: 1024, ..caps };
+    assert!(plan(&spec, &small, 5000).rows_at_once < plan(&spec, &caps, 5000).rows_at_once);
+    let none = Caps { workgroup_memory: 16, ..caps };
+    let error = Plan::new(&spec, &none, &Layout::contiguous(&spec, 1), 1).unwrap_err();
+    assert!(matches!(error, Error::Limit(_)), "{error}");
+}
+
+#[test]
+fn f1_no_rows_mean_no_dispatch() {
+    let spec = NormSpec::torch(768, 1e-6);
+    let plan = plan(&spec, &Caps::webgpu_defaults(), 0);
+    assert!(plan.chunks.is_empty());
+    assert!(plan.to_string().contains("there are no rows"));
+}
+
+#[test]
+fn a_row_beyond_every_limit_is_a_typed_error() {
+    let spec = NormSpec::torch(1 << 26, 1e-6);
+    let error = Plan::new(&spec, &Caps::webgpu_defaults(), &Layout::contiguous(&spec, 1), 1).unwrap_err();
+    assert!(error.to_string().contains("shard the row"), "{error}");
+}
+
+#[test]
+fn o11_a_narrow_workgroup_refuses_a_row_that_takes_too_many_steps() {
+    let spec = NormSpec::torch(1 << 22, 1e-6);
+    let layout = Layout::contiguous(&spec, 1);
+    let caps = Caps::webgpu_defaults();
+    Plan::new(&spec, &caps, &layout, 1).unwrap();
+    let error = Plan::with(&spec, &caps, &layout, 1, Force::default().width(1)).unwrap_err();
+    assert!(matches!(error, Error::Limit(_)), "{error}");
+}
+
+#[test]
+fn the_planner_uses_the_widest_access_that_the_layout_allows() {
+    let caps = Caps::webgpu_defaults();
+    let access = |dtype: DType, hidden: u64, offset: u64, gap: u64| {
+        let spec = NormSpec::torch(hidden, 1e-6).dtype(dtype).without_weight();
+        let place = |buffer| Placement { buffer, size: 1 << 20, offset, row_stride: hidden + gap };
+        let layout = Layout { input: place(0), output: place(1), weight: None, bias: None };
+        Plan::new(&spec, &caps, &layout, 9).unwrap().access.output
+    };
+    assert_eq!(access(DType::F32, 64, 0, 0), Access::Wide);
+    assert_eq!(access(DType::F32, 65, 0, 0), Access::Word);
+    assert_eq!(access(DType::F32, 65, 0, 3), Access::Wide);
+    assert_eq!(access(DType::F16, 64, 0, 0), Access::Wide);
+    assert_eq!(access(DType::F16, 64, 4, 0), Access::Word);
+    assert_eq!(access(DType::F16, 64, 2, 0), Access::Element);
+    assert_eq!(access(DType::BF16, 65, 0, 0), Access::Element);
+    assert_eq!(access(DType::BF16, 65, 0, 1), Access::Word);
+}
+
+#[test]
+fn short_rows_share_a_workgroup_and_long_rows_do_not() {
+    for kind in [DeviceKind::Cpu, DeviceKind::Gpu] {
+        let caps = Caps { kind, subgroup_max: 8, ..Caps::webgpu_defaults() };
+        assert_eq!(plan(&NormSpec::torch(128, 1e-6), &caps, 8192).rung, Rung::Multi);
+        assert_eq!(plan(&NormSpec::torch(4096, 1e-6), &caps, 8192).rung, Rung::Looped);
+    }
+}
+
+#[test]
+fn a_plan_explains_itself() {
+    let spec = NormSpec::llama(129, 1e-5).dtype(DType::BF16);
+    let text = plan(&spec, &Caps::webgpu_defaults(), 40).to_string();
+    for words in ["40 rows of 129", "rung", "order", "share 32-bit words", "output by element, read_write", "moves"] {
+        assert!(text.contains(words), "{words:?} in\n{text}");
+    }
+}
