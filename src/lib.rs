@@ -1,6 +1,7 @@
 //! RMSNorm as WGSL compute kernels on wgpu.
 #![deny(missing_docs)]
 #![forbid(unsafe_code)]
+#![warn(clippy::print_stdout, clippy::print_stderr)]
 
 mod dtype;
 mod error;

@@ -296,7 +296,7 @@ impl NormSpec {
     /// # Errors
     /// [`Error::Shape`] where they are not whole rows.
     pub fn rows_in(&self, argument: &str, elements: u64) -> Result<u64> {
-        if self.hidden == 0 || elements % self.hidden != 0 {
+        if self.hidden == 0 || !elements.is_multiple_of(self.hidden) {
             return Err(Error::Shape(Detail::new(
                 argument,
                 format!("whole rows of hidden = {} elements", self.hidden),

@@ -1,5 +1,4 @@
 //! `wgpu-rmsnorm`: RMSNorm on any GPU, shown, listed and checked.
-#![allow(clippy::print_stderr, reason = "a program prints")]
 
 mod activations;
 mod demo;

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
-use wgpu_rmsnorm::verify::{CaseReport, Outcome, Status, Tier, cases, run_case};
+use wgpu_rmsnorm::verify::{Case, CaseReport, Outcome, Status, Tier, cases, run_case};
 use wgpu_rmsnorm::{Adapter, DType, Gpu, GpuOptions};
 
 use crate::output::say;
@@ -21,6 +21,9 @@ pub struct Options {
     /// How much to run
     #[arg(long, value_enum, default_value_t = Amount::Quick)]
     tier: Amount,
+    /// Only cases whose kind or name contains this
+    #[arg(long, value_name = "TEXT")]
+    only: Option<String>,
     /// Write every case and its result to this file as JSON
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -52,10 +55,16 @@ pub fn run(options: &Options) -> Result<ExitCode, Failure> {
         eprintln!("error: no GPU adapter to verify; `wgpu-rmsnorm devices` says what brings one");
         return Ok(ExitCode::from(NO_ADAPTER));
     }
-    let tier = if options.tier == Amount::Full { Tier::Full } else { Tier::Quick };
+    let mut list = cases(if options.tier == Amount::Full { Tier::Full } else { Tier::Quick });
+    if let Some(text) = &options.only {
+        list.retain(|case| case.kind.contains(text.as_str()) || case.name.contains(text.as_str()));
+        if list.is_empty() {
+            return Err(format!("no case contains {text:?} in its kind or name; see them all with --json").into());
+        }
+    }
     let mut all = Vec::new();
     for adapter in &adapters {
-        let found = verify(adapter, tier);
+        let found = verify(adapter, &list);
         print(&found);
         all.push(found);
     }
@@ -67,20 +76,19 @@ pub fn run(options: &Options) -> Result<ExitCode, Failure> {
     Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-fn verify(adapter: &Adapter, tier: Tier) -> Found {
+fn verify(adapter: &Adapter, list: &[Case]) -> Found {
     // The self-test is left out: its findings would be found again, case by case.
     let opened = pollster::block_on(Gpu::open(adapter, &GpuOptions::default().without_self_test()));
     let gpu = match opened {
         Ok(gpu) => gpu,
         Err(error) => return Found { adapter: adapter.to_string(), error: Some(error.to_string()), cases: Vec::new() },
     };
-    let list = cases(tier);
     let bar = ProgressBar::new(list.len() as u64);
     if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len}  {elapsed}  {wide_msg}") {
         bar.set_style(style);
     }
     let mut reports = Vec::new();
-    for case in &list {
+    for case in list {
         bar.set_message(format!("{}: {}", case.kind, case.name));
         reports.push(pollster::block_on(run_case(&gpu, case)));
         bar.inc(1);

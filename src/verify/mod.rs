@@ -1,6 +1,8 @@
 //! Checking a device: the error model, the one case list, and the report. Tests, the program and the web page all use it.
 
 #[cfg(feature = "gpu")]
+mod case;
+#[cfg(feature = "gpu")]
 mod cases;
 #[cfg(feature = "gpu")]
 mod data;
@@ -9,7 +11,9 @@ mod model;
 mod run;
 
 #[cfg(feature = "gpu")]
-pub use cases::{Arrangement, Case, HIDDEN, Lowered, MORE_HIDDEN, Tier, Twin, cases};
+pub use case::{Arrangement, Case, Lowered, Tier, Twin};
+#[cfg(feature = "gpu")]
+pub use cases::{HIDDEN, MORE_HIDDEN, cases};
 #[cfg(feature = "gpu")]
 pub use data::{Data, Regime, Weights};
 pub use model::{Mismatch, Outcome, check};

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::cases::{Arrangement, Case, Lowered, Twin};
+use super::case::{Arrangement, Case, Lowered, Twin};
 use super::data::Data;
 use super::model::{Outcome, check};
 use crate::dtype::{DType, Slice, Values};
