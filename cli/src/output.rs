@@ -10,7 +10,7 @@ pub fn line(text: fmt::Arguments<'_>) {
     }
 }
 
-/// `println!` by way of [`line`].
+/// `println!` by way of [`line()`].
 macro_rules! say {
     ($($argument:tt)*) => { $crate::output::line(format_args!($($argument)*)) };
 }

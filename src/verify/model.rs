@@ -12,7 +12,7 @@
 //!   boundary, both neighbours are right, so the step between them, times the weight, is allowed on top.
 //! - Results below the normal range of f32 and bf16 may be flushed to zero, as drivers do.
 //! - In a row that is not rescued, an element, or a weight, that is subnormal itself or makes `x · r` subnormal may count as
-//!   zero. Such an element is 2^-62 of the largest in its row, or less.
+//!   zero. Such an element is 2^-80 of the largest in its row, or less.
 //!
 //! An infinity counts as the first power of two beyond the largest finite number, so that a result at the edge of the range may
 //! fall to either side.
