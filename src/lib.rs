@@ -20,7 +20,7 @@
 //! - [`Gpu`]: a device, opened by the library or the caller's. [`Norm`]: a spec on it.
 //! - [`Prepared`]: a norm bound to buffers, recorded into the caller's encoder or pass, as often as wanted, with any number of
 //!   rows up to the prepared one, without an allocation.
-//! - [`Inputs`]: a norm's operands as host slices, for [`Norm::run`] and the CPU [`reference`].
+//! - [`Inputs`]: a norm's operands as host slices, for [`Norm::run`] and the CPU [`reference`](mod@reference).
 //! - [`verify`]: the error model, and the case list that tells whether a device computes correctly.
 //!
 //! # Example: an engine's own encoder
@@ -59,6 +59,7 @@
 
 #![deny(missing_docs)]
 #![forbid(unsafe_code)]
+#![cfg_attr(not(feature = "gpu"), allow(rustdoc::broken_intra_doc_links, reason = "the text above speaks of the host layer too"))]
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
 mod dtype;
