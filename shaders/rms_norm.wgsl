@@ -118,7 +118,8 @@ fn main(
             keep_pair(slot, lane, lane_sums(row.input, lane));
         }
         let squares = join_lanes(slot, invocation);
-        var scale = Scale(inverse_root(unfused_one(squares * INVERSE_HIDDEN) + EPS), 0, needs_rescue(squares));
+        let mean = unfused_one(squares * INVERSE_HIDDEN) + EPS;
+        var scale = Scale(inverse_root(mean), 0, needs_rescue(squares, mean));
 
         if (invocation == 0u) {
             rescue_row[slot] = u32(scale.rescued && row.present);

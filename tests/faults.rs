@@ -23,8 +23,8 @@ struct Fault {
 const FAULTS: &[Fault] = &[
     Fault {
         name: "wrong divisor",
-        from: "unfused_one(squares * INVERSE_HIDDEN) + EPS",
-        to: "squares * (1.0 / f32(HIDDEN - 1u)) + EPS",
+        from: "unfused_one(squares * INVERSE_HIDDEN) + EPS;",
+        to: "squares * (1.0 / f32(HIDDEN - 1u)) + EPS;",
         case: "hidden 769 f16",
         shows_on: "",
     },
@@ -72,8 +72,8 @@ const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "eps outside the root",
-        from: "inverse_root(unfused_one(squares * INVERSE_HIDDEN) + EPS)",
-        to: "(1.0 / (sqrt(squares * INVERSE_HIDDEN) + EPS))",
+        from: "Scale(inverse_root(mean), 0,",
+        to: "Scale(1.0 / (sqrt(squares * INVERSE_HIDDEN) + EPS), 0,",
         case: "D3 eps inside the root",
         shows_on: "",
     },
@@ -128,12 +128,18 @@ const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "no rescue",
-        from: "return bits < 0x1f800000u || bits >= 0x7f800000u;",
+        from: "return bitcast<u32>(squares) < 0x1f800000u || bitcast<u32>(mean) >= 0x7f800000u;",
         to: "return false;",
         case: "1e30 f32 eps 1e-6",
         shows_on: "",
     },
-    Fault { name: "no rescue of small rows", from: "bits < 0x1f800000u ||", to: "", case: "1e-25 f32 eps 0e0", shows_on: "" },
+    Fault {
+        name: "no rescue of small rows",
+        from: "bitcast<u32>(squares) < 0x1f800000u ||",
+        to: "",
+        case: "1e-25 f32 eps 0e0",
+        shows_on: "",
+    },
     Fault {
         name: "rescue without scaling eps",
         from: "vec4<i32>(EPS_EXPONENT - 2 * exponent)",

@@ -23,10 +23,10 @@ struct Split {
 
 var<workgroup> peaks: array<atomic<u32>, ROWS_AT_ONCE>;
 
-// Below 2^-64 squares of 2^26 elements may have lost more than the sum can bear; overflow and NaN have exponent 255.
-fn needs_rescue(squares: f32) -> bool {
-    let bits = bitcast<u32>(squares);
-    return bits < 0x1f800000u || bits >= 0x7f800000u;
+// Below 2^-64 squares of 2^26 elements may have lost more than the sum can bear. Overflow (of the sum, or on adding a huge eps)
+// and NaN leave the mean with an exponent of 255.
+fn needs_rescue(squares: f32, mean: f32) -> bool {
+    return bitcast<u32>(squares) < 0x1f800000u || bitcast<u32>(mean) >= 0x7f800000u;
 }
 
 fn magnitude_bits(v: vec4<f32>) -> vec4<u32> {

@@ -1,7 +1,7 @@
 //! What a case is.
 
 use super::data::{Regime, Weights};
-use crate::plan::{Caps, Force};
+use crate::plan::{Caps, DeviceKind, Force};
 use crate::spec::NormSpec;
 
 /// How much is run.
@@ -36,7 +36,7 @@ impl Arrangement {
     }
 }
 
-/// Limits below those of the device.
+/// A device that offers less than the one at hand, or is of another kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub struct Lowered {
@@ -48,11 +48,18 @@ pub struct Lowered {
     pub max_invocations: Option<u32>,
     /// Bytes of workgroup memory.
     pub workgroup_memory: Option<u32>,
+    /// Planned as a GPU with subgroups of 32 would be: other lanes, wider workgroups, several rows at once.
+    pub as_gpu: bool,
     /// Alignment of bindings, raised.
     pub storage_alignment: Option<u32>,
 }
 
 impl Lowered {
+    /// Whether any limit is below the device's.
+    pub fn is_lower(self) -> bool {
+        Self { as_gpu: false, ..self } != Self::default()
+    }
+
     /// These limits laid over those of a device.
     pub fn apply(self, caps: &Caps) -> Caps {
         Caps {
@@ -60,6 +67,9 @@ impl Lowered {
             max_workgroups: self.max_workgroups.unwrap_or(caps.max_workgroups).min(caps.max_workgroups),
             max_invocations: self.max_invocations.unwrap_or(caps.max_invocations).min(caps.max_invocations),
             workgroup_memory: self.workgroup_memory.unwrap_or(caps.workgroup_memory).min(caps.workgroup_memory),
+            kind: if self.as_gpu { DeviceKind::Gpu } else { caps.kind },
+            subgroup_min: if self.as_gpu { 32 } else { caps.subgroup_min },
+            subgroup_max: if self.as_gpu { 32 } else { caps.subgroup_max },
             storage_alignment: self.storage_alignment.unwrap_or(caps.storage_alignment).max(caps.storage_alignment),
             ..*caps
         }
@@ -72,7 +82,8 @@ impl Lowered {
 pub enum Twin {
     /// Nobody's.
     None,
-    /// Those of the plain run: a buffer for each operand, no forced choice, no lowered limit.
+    /// Those of the plain run: a buffer for each operand, no forced choice, no lowered limit. (The kind of device stays: it
+    /// has a say in the order of summation.)
     Plain,
     /// Those of the same rows alone, one by one.
     RowsAlone(Vec<u64>),

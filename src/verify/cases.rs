@@ -30,6 +30,7 @@ pub fn cases(tier: Tier) -> Vec<Case> {
     layouts(&mut list);
     choices(&mut list);
     limits(&mut list);
+    as_on_a_gpu(&mut list);
     batches(&mut list);
     accuracy(&mut list);
     restated(&mut list);
@@ -159,6 +160,8 @@ fn regimes(list: &mut Vec<Case>) {
         let spec = NormSpec::torch(96, eps);
         list.push(Case::new("range", format!("eps {eps:e} any finite"), spec, 10).regime(AnyFinite).quick_if(eps < 1e-11));
     }
+    // The mean is finite, and so is eps, but not their sum.
+    list.push(Case::new("range", "1e18 and an eps of 3e38", NormSpec::torch(96, f32::MAX), 3).regime(Constant(1e18)));
     // f32 output shows what a half one would round away.
     for dtype in [DType::F16, DType::BF16] {
         let spec = NormSpec::torch(96, 1e-6).dtype(dtype).output(DType::F32);
@@ -261,6 +264,40 @@ fn limits(list: &mut Vec<Case>) {
     );
     list.push(Case::new("limits", "B4 8388613 rows of 3 bf16", NormSpec::torch(3, 1e-6).dtype(DType::BF16), 8_388_613).full());
     list.push(Case::new("limits", "K2 33000 rows of 1024", NormSpec::torch(1024, 1e-6), 33_000).full());
+}
+
+/// What a GPU would be asked to do: many lanes, several rows at once.
+fn as_on_a_gpu(list: &mut Vec<Case>) {
+    let lowered = Lowered { as_gpu: true, ..Lowered::default() };
+    for (index, hidden) in [1, 3, 8, 40, 64, 128, 129, 256, 769, 1000, 4096, 4099, 16_384, 70_000].into_iter().enumerate() {
+        for (d, dtype) in DType::ALL.into_iter().enumerate() {
+            let spec = NormSpec::torch(hidden, 1e-6).dtype(dtype);
+            let mut case = Case::new("as on a GPU", format!("{hidden} {dtype}"), spec, 29).regime(Regime::Mixed).lowered(lowered);
+            case.force = Force::default().rung(Rung::Looped);
+            list.push(case.quick_if(d == index % 3));
+        }
+    }
+    for (name, narrow) in [
+        ("32 invocations", Lowered { max_invocations: Some(32), ..lowered }),
+        ("3 invocations", Lowered { max_invocations: Some(3), ..lowered }),
+        ("bindings of 8 KiB", Lowered { max_binding: Some(8192), ..lowered }),
+        ("1 KiB of workgroup memory", Lowered { workgroup_memory: Some(1024), ..lowered }),
+    ] {
+        for (hidden, dtype) in [(64, DType::F16), (65, DType::BF16), (1000, DType::F32)] {
+            let spec = NormSpec::torch(hidden, 1e-6).dtype(dtype);
+            let case = Case::new("as on a GPU", format!("{name}: {hidden} {dtype}"), spec, 300).regime(Regime::Mixed);
+            list.push(case.lowered(narrow).quick_if(hidden < 100));
+        }
+    }
+    for (hidden, dtype) in [(128, DType::F16), (129, DType::BF16), (24, DType::F32)] {
+        let spec = NormSpec::torch(hidden, 1e-6).dtype(dtype);
+        let mut case = Case::new("as on a GPU", format!("rows alone, {hidden} {dtype}"), spec, 1000).lowered(lowered);
+        case.twin = Twin::RowsAlone(vec![0, 1, 499, 998, 999]);
+        list.push(case);
+        let mut case = Case::new("as on a GPU", format!("993 of 1000 rows, {hidden} {dtype}"), spec, 1000).lowered(lowered);
+        case.recorded = Some(993);
+        list.push(case);
+    }
 }
 
 fn batches(list: &mut Vec<Case>) {
