@@ -11,8 +11,8 @@
 // Work      1. Every lane adds the squares of its quads (lane_sums), the lanes join in workgroup memory (join_lanes).
 //           2. One scale a row: 1/sqrt of mean plus eps.
 //           3. The row is read again, scaled, weighted, rounded and written.
-//           Rows whose plain sum of squares overflowed or lost bits are rescued in between (parts/range.wgsl): the vote keeps
-//           the barriers in there uniform, and ordinary rows pay for one comparison.
+//           Rows whose plain sum of squares overflowed or lost bits are rescued in between (parts/range.wgsl): a vote of the
+//           workgroup keeps the barriers in there uniform.
 //
 // Numerics  f32 throughout. The order of summation is fixed (src/plan/order.rs). inverseSqrt may be 2 ULP off and gets one
 //           Newton step. Products that are added to are kept from being fused (parts/unfused.wgsl). Rounding is integer arithmetic.
@@ -111,14 +111,18 @@ fn main(
     var before = Scale(0.0, 0, false);
 
     for (var turn = 0u; turn < ROUNDS; turn++) {
+        let number = first + turn * ROWS_AT_ONCE;
+        if (number >= rows + shift) {
+            break;
+        }
         // With a shift, the first number wraps: that row is absent.
-        let row = row_at(first + turn * ROWS_AT_ONCE + slot - shift, rows);
+        let row = row_at(number + slot - shift, rows);
 
         for (var lane = invocation; lane < OCTET_LANES; lane += WIDTH) {
             keep_pair(slot, lane, lane_sums(row.input, lane));
         }
         let squares = join_lanes(slot, invocation);
-        let mean = unfused_one(squares * INVERSE_HIDDEN) + EPS;
+        let mean = unfused_one(squares * INVERSE_HIDDEN) + params.eps;
         var scale = Scale(inverse_root(mean), 0, needs_rescue(squares, mean));
 
         if (invocation == 0u) {

@@ -18,6 +18,7 @@ use crate::error::{Detail, Error, Result};
 /// assert_eq!(DType::F16.round(65520.0), f64::INFINITY);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
 pub enum DType {
     /// IEEE 754 binary32.
     F32,
@@ -178,6 +179,7 @@ impl Element for bf16 {
 
 /// Borrowed elements of any dtype.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub enum Slice<'a> {
     /// Binary32.
     F32(&'a [f32]),
@@ -235,13 +237,18 @@ impl<'a> Slice<'a> {
         }
     }
 
-    /// The exact value of element `index`; a NaN past the end.
-    pub fn get(self, index: usize) -> f64 {
+    /// The exact value of element `index`, where there is one.
+    pub fn get(self, index: usize) -> Option<f64> {
         match self {
-            Slice::F32(v) => v.get(index).copied().map_or(f64::NAN, Element::widen),
-            Slice::F16(v) => v.get(index).copied().map_or(f64::NAN, Element::widen),
-            Slice::BF16(v) => v.get(index).copied().map_or(f64::NAN, Element::widen),
+            Slice::F32(v) => v.get(index).map(|x| x.widen()),
+            Slice::F16(v) => v.get(index).map(|x| x.widen()),
+            Slice::BF16(v) => v.get(index).map(|x| x.widen()),
         }
+    }
+
+    /// [`Slice::get`] for an index that was checked: a NaN past the end, which no comparison passes.
+    pub(crate) fn at(self, index: usize) -> f64 {
+        self.get(index).unwrap_or(f64::NAN)
     }
 
     /// All values, exact.
@@ -265,6 +272,7 @@ impl<'a> Slice<'a> {
 
 /// Owned elements of any dtype.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub enum Values {
     /// Binary32.
     F32(Vec<f32>),
@@ -313,9 +321,9 @@ impl Values {
         let slice = self.as_slice();
         if slice.dtype() != T::DTYPE {
             return Err(Error::DType(Detail::new(
-                "output",
+                "values",
                 format!("{} elements", T::DTYPE),
-                format!("a norm that writes {}", slice.dtype()),
+                slice.dtype().name(),
                 "collect into that type, or set the norm's output dtype",
             )));
         }

@@ -127,12 +127,12 @@ pub enum Error {
         message: String,
     },
     /// The device did not answer within the time limit.
-    #[error("the device did not finish {call} within {seconds} s; run fewer rows at once or raise the limit")]
+    #[error("the device did not finish {call} within {limit:?}; run fewer rows at once or raise the limit")]
     Timeout {
         /// The call.
         call: &'static str,
-        /// The limit in seconds.
-        seconds: u64,
+        /// The limit.
+        limit: std::time::Duration,
     },
 }
 

@@ -81,7 +81,7 @@ pub use wgpu;
 #[cfg(feature = "gpu")]
 pub use gpu::{Adapter, Gpu, GpuOptions, Norm, Operand, Operands, Prepared, SelfTest, adapters};
 pub use inputs::Inputs;
-pub use plan::{Access, Caps, DeviceKind, Force, Layout, Order, Placement, Plan, Rung};
+pub use plan::{Access, Caps, DeviceKind, Force, Layout, Order, Placement, Plan, Rung, Rungs};
 pub use shader::Shader;
 pub use spec::{CastOrder, NormSpec, OutputRule, Preset};
 

@@ -4,12 +4,12 @@
 //! part for one operand or dtype names it by the words `OPERAND`, `BUFFER` and `DTYPE`, which are replaced here and must not
 //! survive. What is written by this file itself is what depends on a number: constants, bindings, the levels of a tree.
 
-use std::fmt::Write as _;
+use std::fmt::{Arguments, Write as _};
 
 use crate::dtype::DType;
-use crate::plan::{Access, BLOCK, Plan};
+use crate::plan::{Access, BLOCK, Binding, Plan, ROW_DIGITS, SharedWords, Slot};
 
-/// The text of a kernel and what it binds.
+/// The text of a kernel and what it binds, all in group 0.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Shader {
@@ -17,18 +17,32 @@ pub struct Shader {
     pub label: String,
     /// The complete WGSL module. Its entry point is [`Shader::ENTRY`].
     pub wgsl: String,
+    /// What is bound: the index is the binding's number.
+    pub bindings: Vec<Bound>,
+}
+
+/// What a binding of a kernel is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Bound {
+    /// A uniform that holds the chunk's [`Params`](crate::plan::Params).
+    Params,
+    /// A uniform of 16 bytes with a dynamic offset, whose first word is this digit of the number of rows, as
+    /// [`Plan::digits_of`] gives them: a table of 0 to 255 serves all digits of all recordings.
+    RowDigit(usize),
+    /// The storage binding of this index in [`Plan::bindings`].
+    Storage(usize),
 }
 
 impl Shader {
     /// The name of the entry point.
     pub const ENTRY: &'static str = "main";
-    /// The binding of the uniform [`Params`](crate::plan::Params).
-    pub const PARAMS_BINDING: u32 = 0;
 }
 
-/// The first storage binding: behind the params and the digits of the number of rows.
-pub(crate) fn first_storage_binding(plan: &Plan) -> u32 {
-    1 + plan.row_digits
+fn bound(plan: &Plan) -> Vec<Bound> {
+    let digits = (0..ROW_DIGITS).map(Bound::RowDigit);
+    let storage = (0..plan.bindings.len()).map(Bound::Storage);
+    std::iter::once(Bound::Params).chain(digits).chain(storage).collect()
 }
 
 const KERNEL: &str = include_str!("../shaders/rms_norm.wgsl");
@@ -49,7 +63,7 @@ pub(crate) fn compose(plan: &Plan) -> Shader {
     for part in [part!("rows"), part!("unfused"), part!("octet")] {
         text.add(part);
     }
-    text.row_count(plan);
+    text.row_count();
     for (dtype, part) in [(DType::F16, part!("f16")), (DType::BF16, part!("bf16"))] {
         let used = [Some(spec.input), spec.weight, spec.bias, Some(output), spec.normalized_dtype()];
         if used.contains(&Some(dtype)) {
@@ -57,17 +71,18 @@ pub(crate) fn compose(plan: &Plan) -> Shader {
         }
     }
     for binding in &plan.bindings {
-        let (read, write) = match binding.wide {
-            true => (part!("buffer_wide"), part!("buffer_wide_write")),
-            false => (part!("buffer_word"), part!("buffer_word_write")),
+        let (read, write) = match () {
+            () if is_atomic(plan, binding) => (part!("buffer_atomic"), part!("buffer_atomic_write")),
+            () if binding.wide => (part!("buffer_wide"), part!("buffer_wide_write")),
+            () => (part!("buffer_word"), part!("buffer_word_write")),
         };
-        text.add_for(read, &[("BUFFER", &words(binding.name))]);
-        if binding.operands.contains(&"output") {
-            text.add_for(write, &[("BUFFER", &words(binding.name))]);
+        text.add_for(read, &[("BUFFER", &words(binding))]);
+        if binding.operands.iter().any(|slot| slot.is_written()) {
+            text.add_for(write, &[("BUFFER", &words(binding))]);
         }
     }
-    for (name, dtype) in [("input", Some(spec.input)), ("weight", spec.weight), ("bias", spec.bias)] {
-        text.load(plan, name, dtype);
+    for (slot, dtype) in [(Slot::Input, Some(spec.input)), (Slot::Weight, spec.weight), (Slot::Bias, spec.bias)] {
+        text.load(plan, slot, dtype);
     }
     text.add(if spec.weight.is_some() && spec.weight_offset != 0.0 { part!("weight_offset") } else { part!("weight_plain") });
     text.add(part!("channels"));
@@ -76,7 +91,7 @@ pub(crate) fn compose(plan: &Plan) -> Shader {
         None => text.add(part!("cast_none")),
         Some(dtype) => text.add_for(part!("cast_half"), &[("DTYPE", dtype.name())]),
     }
-    let output_buffer = buffer_of(plan, "output");
+    let output_buffer = buffer_of(plan, Slot::Output);
     text.add_for(
         if output.is_half() { part!("store_half") } else { part!("store_f32") },
         &[("BUFFER", &output_buffer), ("DTYPE", output.name())],
@@ -100,17 +115,23 @@ pub(crate) fn compose(plan: &Plan) -> Shader {
             output
         ),
         wgsl: text.0,
+        bindings: bound(plan),
     }
 }
 
 /// The variable of a binding.
-fn words(binding: &str) -> String {
-    format!("{binding}_words")
+fn words(binding: &Binding) -> String {
+    format!("{}_words", binding.name)
 }
 
-/// The variable through which an operand is accessed.
-fn buffer_of(plan: &Plan, operand: &str) -> String {
-    words(plan.bindings.iter().find(|b| b.operands.contains(&operand)).map_or(operand, |b| b.name))
+/// The variable through which an operand is accessed; nothing for an absent one, which loads a constant.
+fn buffer_of(plan: &Plan, slot: Slot) -> String {
+    plan.bindings.iter().find(|b| b.operands.contains(&slot)).map_or(String::new(), words)
+}
+
+/// Whether rows change halves of words that other workgroups change too.
+fn is_atomic(plan: &Plan, binding: &Binding) -> bool {
+    plan.shared_words == SharedWords::Everywhere && binding.operands.contains(&Slot::Output)
 }
 
 #[derive(Default)]
@@ -127,17 +148,15 @@ impl Text {
         self.add(&named);
     }
 
-    fn line(&mut self, line: fmt::Arguments<'_>) {
+    fn line(&mut self, line: Arguments<'_>) {
         // Writing to a String cannot fail.
         let _ = self.0.write_fmt(line);
         self.0.push('\n');
     }
 
     fn constants(&mut self, plan: &Plan) {
-        let (spec, order) = (&plan.spec, &plan.order);
+        let order = &plan.order;
         let width = u64::from(plan.width);
-        let eps = f64::from(spec.eps);
-        let eps_exponent = if spec.eps == 0.0 { -300 } else { exponent(eps) };
         let unsigned = [
             ("HIDDEN", order.hidden),
             ("WHOLE_OCTETS", order.whole_octets()),
@@ -159,58 +178,60 @@ impl Text {
         for (name, value) in unsigned {
             self.line(format_args!("const {name}: u32 = {value}u;"));
         }
-        // A subnormal eps counts only in rescued rows, which take it apart; some compilers refuse it as a literal.
-        let ordinary_eps = if spec.eps < f32::MIN_POSITIVE { 0.0 } else { spec.eps };
-        let fraction = if spec.eps == 0.0 { 0.0 } else { (eps * 2f64.powi(-eps_exponent)) as f32 };
-        for (name, value) in [
-            ("EPS", ordinary_eps),
-            ("EPS_FRACTION", fraction),
-            ("INVERSE_HIDDEN", (1.0 / order.hidden as f64) as f32),
-            ("WEIGHT_OFFSET", spec.weight_offset),
-            ("ABSENT_weight", 1.0),
-            ("ABSENT_bias", 0.0),
-        ] {
+        for (name, value) in
+            [("INVERSE_HIDDEN", (1.0 / order.hidden as f64) as f32), ("ABSENT_weight", 1.0), ("ABSENT_bias", 0.0)]
+        {
             self.line(format_args!("const {name}: f32 = {value:e}f;"));
-        }
-        self.line(format_args!("const EPS_EXPONENT: i32 = {eps_exponent};"));
-        self.line(format_args!("const EPS_ROOT_EXPONENT: i32 = {};\n", eps_exponent.div_euclid(2)));
-    }
-
-    fn bindings(&mut self, plan: &Plan) {
-        self.line(format_args!("@group(0) @binding({}) var<uniform> params: Params;", Shader::PARAMS_BINDING));
-        for digit in 0..plan.row_digits {
-            self.line(format_args!("@group(0) @binding({}) var<uniform> row_digit_{digit}: Digit;", 1 + digit));
-        }
-        for (index, binding) in plan.bindings.iter().enumerate() {
-            let at = first_storage_binding(plan) + index as u32;
-            let access = if binding.writable { "read_write" } else { "read" };
-            let element = if binding.wide { "vec4<u32>" } else { "u32" };
-            let name = words(binding.name);
-            self.line(format_args!("@group(0) @binding({at}) var<storage, {access}> {name}: array<{element}>;"));
         }
         self.0.push('\n');
     }
 
-    fn row_count(&mut self, plan: &Plan) {
-        let digits: Vec<_> = (0..plan.row_digits).map(|d| format!("(row_digit_{d}.value << {}u)", 8 * d)).collect();
+    fn bindings(&mut self, plan: &Plan) {
+        for (at, bound) in bound(plan).into_iter().enumerate() {
+            let variable = match bound {
+                Bound::Params => "var<uniform> params: Params".to_owned(),
+                Bound::RowDigit(digit) => format!("var<uniform> row_digit_{digit}: Digit"),
+                Bound::Storage(index) => {
+                    let binding = &plan.bindings[index];
+                    let access = if binding.writable { "read_write" } else { "read" };
+                    let element = match () {
+                        () if is_atomic(plan, binding) => "atomic<u32>",
+                        () if binding.wide => "vec4<u32>",
+                        () => "u32",
+                    };
+                    format!("var<storage, {access}> {}: array<{element}>", words(binding))
+                }
+            };
+            self.line(format_args!("@group(0) @binding({at}) {variable};"));
+        }
+        self.0.push('\n');
+    }
+
+    fn row_count(&mut self) {
+        let digits: Vec<_> = (0..ROW_DIGITS).map(|d| format!("(row_digit_{d}.value << {}u)", 8 * d)).collect();
         self.line(format_args!("// Rows of the chunk that this recording covers.\nfn row_count() -> u32 {{"));
         self.line(format_args!("    return {};\n}}\n", digits.join(" | ")));
     }
 
-    fn load(&mut self, plan: &Plan, name: &str, dtype: Option<DType>) {
-        let part = match dtype {
-            None => part!("load_constant"),
-            Some(DType::F32) => part!("load_f32"),
-            Some(_) if plan.access.of(name) == Access::Element => part!("load_half_any"),
-            Some(_) => part!("load_half"),
+    fn load(&mut self, plan: &Plan, slot: Slot, dtype: Option<DType>) {
+        let halves = match plan.access.get(slot) {
+            Access::Element => part!("load_half_any"),
+            Access::Word | Access::Wide => part!("load_half"),
         };
-        let dtype = dtype.map_or("f32", DType::name);
-        self.add_for(part, &[("OPERAND", name), ("BUFFER", &buffer_of(plan, name)), ("DTYPE", dtype)]);
+        let parts: &[&str] = match dtype {
+            None => &[part!("load_constant")],
+            Some(DType::F32) => &[part!("load_f32")],
+            Some(DType::F16 | DType::BF16) => &[halves, part!("load_half_one")],
+        };
+        let dtype = dtype.map_or("", DType::name);
+        for part in parts {
+            self.add_for(part, &[("OPERAND", slot.name()), ("BUFFER", &buffer_of(plan, slot)), ("DTYPE", dtype)]);
+        }
     }
 
     fn edges(&mut self, plan: &Plan) {
         let part = match plan.access.output {
-            Access::Element if plan.shares_words => part!("edges_shared"),
+            Access::Element if plan.shared_words == SharedWords::InPairs => part!("edges_shared"),
             Access::Element => part!("edges_odd"),
             _ if plan.order.rest() > 0 => part!("edges_rest"),
             _ => part!("edges_none"),
@@ -263,11 +284,4 @@ impl Text {
         }
         self.line(format_args!("    return {sum};\n}}\n"));
     }
-}
-
-use std::fmt;
-
-/// The exponent e of a positive finite `value` = fraction · 2^e with the fraction in [1, 2). Every f32 is normal in f64.
-fn exponent(value: f64) -> i32 {
-    ((value.to_bits() >> 52) as i32) - 1023
 }

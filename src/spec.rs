@@ -11,6 +11,7 @@ use crate::error::{Detail, Error, Result};
 /// All five compute `x · r` with `r = 1/sqrt(mean(x²) + eps)` in f32 and differ in where they round, in what the weight
 /// means and in the output's dtype.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Preset {
     /// `round(x · r · w)`, one rounding, in the input's dtype. PyTorch's `F.rms_norm`, quack, flash-attn, FlashInfer, OLMo 2.
     Torch,
@@ -295,7 +296,7 @@ impl NormSpec {
     ///
     /// # Errors
     /// [`Error::Shape`] where they are not whole rows.
-    pub fn rows_in(&self, argument: &str, elements: u64) -> Result<u64> {
+    pub(crate) fn rows_in(&self, argument: &str, elements: u64) -> Result<u64> {
         if self.hidden == 0 || !elements.is_multiple_of(self.hidden) {
             return Err(Error::Shape(Detail::new(
                 argument,

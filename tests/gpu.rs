@@ -32,7 +32,7 @@ fn main() -> ExitCode {
             let trial = Trial::test(format!("[{name}] {}: {}", case.kind, case.name), move || {
                 match pollster::block_on(run_case(&gpu, &case)).status {
                     Status::Passed => Ok(()),
-                    Status::Failed(complaint) => Err(Failed::from(complaint)),
+                    Status::Failed(complaint) | Status::Broken(complaint) => Err(Failed::from(complaint)),
                     // Nothing may be left out in silence: what an adapter cannot do belongs on a list.
                     Status::Skipped(reason) => Err(Failed::from(format!("skipped: {reason}"))),
                     other => Err(Failed::from(format!("{other:?}"))),

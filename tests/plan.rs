@@ -1,6 +1,7 @@
 //! The planner, without a GPU: cases and properties.
 
 use proptest::prelude::*;
+use wgpu_rmsnorm::plan::{SharedWords, Slot};
 use wgpu_rmsnorm::{Access, Caps, DType, DeviceKind, Error, Force, Layout, NormSpec, Order, Placement, Plan, Rung};
 
 fn plan(spec: &NormSpec, caps: &Caps, rows: u64) -> Plan {
@@ -25,11 +26,11 @@ fn check(plan: &Plan, caps: &Caps, layout: &Layout) -> Result<(), TestCaseError>
             prop_assert_eq!(size % if binding.wide { 16 } else { 4 }, 0);
         }
         // The last element of the chunk lies within the input's and the output's binding.
-        for (name, dtype, start, stride) in [
-            ("input", plan.spec.input, chunk.params.input_start, chunk.params.input_stride),
-            ("output", plan.spec.output_dtype(), chunk.params.output_start, chunk.params.output_stride),
+        for (slot, dtype, start, stride) in [
+            (Slot::Input, plan.spec.input, chunk.params.input_start, chunk.params.input_stride),
+            (Slot::Output, plan.spec.output_dtype(), chunk.params.output_start, chunk.params.output_stride),
         ] {
-            let index = plan.bindings.iter().position(|b| b.operands.contains(&name)).unwrap();
+            let index = plan.bindings.iter().position(|b| b.operands.contains(&slot)).unwrap();
             let last = u64::from(start) + (chunk.rows - 1) * u64::from(stride) + plan.spec.hidden;
             prop_assert!(last * dtype.size() <= chunk.ranges[index].1);
             prop_assert!(last <= u64::from(u32::MAX));
@@ -39,8 +40,7 @@ fn check(plan: &Plan, caps: &Caps, layout: &Layout) -> Result<(), TestCaseError>
             let [x, y] = plan.grid(chunk, rows);
             prop_assert!(x >= 1 && y >= 1 && x <= caps.max_workgroups && y <= caps.max_workgroups);
             prop_assert!(u64::from(x) * u64::from(y) * u64::from(plan.rows_per_group()) >= rows);
-            let digits: Vec<u32> = plan.digits_of(rows).collect();
-            prop_assert_eq!(digits.iter().rev().fold(0u64, |n, &d| n * 256 + u64::from(d)), rows);
+            prop_assert_eq!(Plan::digits_of(rows).iter().rev().fold(0u64, |n, &d| n * 256 + u64::from(d)), rows);
         }
         // Two writable bindings never overlap: browsers refuse that.
         let writable: Vec<_> = plan.bindings.iter().zip(&chunk.ranges).filter(|(b, _)| b.writable).collect();
@@ -51,11 +51,29 @@ fn check(plan: &Plan, caps: &Caps, layout: &Layout) -> Result<(), TestCaseError>
         }
     }
     prop_assert_eq!(next, plan.rows);
+    no_word_has_two_owners(plan)?;
     prop_assert!(plan.workgroup_size() <= caps.max_invocations);
     prop_assert!(plan.width.is_power_of_two() && plan.width <= plan.order.lanes);
     prop_assert!(plan.bindings.len() <= caps.max_storage_buffers as usize);
     // N2, A3: lanes are a power of two, and all of them are someone's.
     prop_assert_eq!(plan.order.lanes / 2 % plan.width, 0);
+    Ok(())
+}
+
+/// A1: rows that share a word of the output are in one workgroup, or change it atomically.
+fn no_word_has_two_owners(plan: &Plan) -> Result<(), TestCaseError> {
+    let size = plan.spec.output_dtype().size();
+    for chunk in plan.chunks.iter().filter(|_| plan.shared_words != SharedWords::Everywhere) {
+        let row_word = |row: u64, element: u64| {
+            (u64::from(chunk.params.output_start) + row * u64::from(chunk.params.output_stride) + element) * size / 4
+        };
+        let shift = u64::from(plan.shared_words == SharedWords::InPairs && chunk.params.output_start % 2 == 1);
+        let group = |row: u64| (row + shift) / u64::from(plan.rows_per_group());
+        for row in 1..chunk.rows.min(40) {
+            let shared = row_word(row - 1, plan.spec.hidden - 1) == row_word(row, 0);
+            prop_assert!(!shared || group(row - 1) == group(row), "row {} of {:?}", row, plan);
+        }
+    }
     Ok(())
 }
 
@@ -107,6 +125,11 @@ proptest! {
             Ok(plan) => check(&plan, &caps, &layout)?,
             // A limit may be in the way, and nothing else.
             Err(error) => prop_assert!(matches!(error, Error::Limit(_)), "{}", error),
+        }
+        // With the limits of an ordinary GPU none is.
+        let generous = Caps { max_binding: 1 << 31, max_invocations: 1024, workgroup_memory: 32 << 10, ..Caps::webgpu_defaults() };
+        if size < 1 << 30 {
+            check(&Plan::new(&spec, &generous, &layout, rows).unwrap(), &generous, &layout)?;
         }
     }
 
@@ -211,6 +234,33 @@ fn o11_a_narrow_workgroup_refuses_a_row_that_takes_too_many_steps() {
     Plan::new(&spec, &caps, &layout, 1).unwrap();
     let error = Plan::with(&spec, &caps, &layout, 1, Force::default().width(1)).unwrap_err();
     assert!(matches!(error, Error::Limit(_)), "{error}");
+}
+
+/// Weights at the start of a large arena, activations far behind, replaced in place: only what overlaps is bound together.
+#[test]
+fn distant_operands_of_one_buffer_have_bindings_of_their_own() {
+    let spec = NormSpec::torch(4096, 1e-6);
+    let rows = Placement { buffer: 0, size: 1 << 30, offset: 1 << 29, row_stride: 4096 };
+    let weight = Placement { offset: 0, ..rows };
+    let layout = Layout { input: rows, weight: Some(weight), bias: None, output: rows };
+    let plan = Plan::new(&spec, &Caps::webgpu_defaults(), &layout, 100).unwrap();
+    let operands: Vec<_> = plan.bindings.iter().map(|b| (b.operands.clone(), b.writable)).collect();
+    assert_eq!(operands, [(vec![Slot::Weight], true), (vec![Slot::Input, Slot::Output], true)]);
+}
+
+#[test]
+fn rows_that_share_words_go_in_pairs_or_by_atomics() {
+    let shared = |hidden: u64, offset: u64, rows: u64| {
+        let spec = NormSpec::torch(hidden, 1e-6).dtype(DType::F16).without_weight();
+        let place = |buffer| Placement { buffer, size: 1 << 20, offset, row_stride: hidden };
+        let layout = Layout { input: place(0), output: place(1), weight: None, bias: None };
+        Plan::new(&spec, &Caps::webgpu_defaults(), &layout, rows).unwrap().shared_words
+    };
+    assert_eq!(shared(64, 0, 9), SharedWords::No);
+    assert_eq!(shared(65, 0, 9), SharedWords::InPairs);
+    assert_eq!(shared(65, 2, 9), SharedWords::InPairs);
+    assert_eq!(shared(64, 2, 9), SharedWords::Everywhere);
+    assert_eq!(shared(64, 2, 1), SharedWords::No);
 }
 
 #[test]

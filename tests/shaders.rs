@@ -49,6 +49,11 @@ fn plans() -> Vec<Plan> {
             layout.output.size = 1 << 20;
             layout.output.offset = layout.input.offset + apart.max(32 * dtype.size());
             add(&spec, &caps, &layout, 1, Force::default());
+            // Half types from an odd element: boundaries of rows inside words.
+            let mut layout = Layout::contiguous(&spec, 6);
+            layout.output.size += 16;
+            layout.output.offset = dtype.size();
+            add(&spec, &caps, &layout, 5, Force::default());
             add(&spec, &caps, &Layout::in_place(&spec, 70_000), 70_000, Force::default());
         }
     }
@@ -130,9 +135,14 @@ fn o10_params_have_the_layout_of_the_host() {
         ("output_stride", offset_of!(Params, output_stride)),
         ("weight_start", offset_of!(Params, weight_start)),
         ("bias_start", offset_of!(Params, bias_start)),
+        ("eps", offset_of!(Params, eps)),
+        ("eps_fraction", offset_of!(Params, eps_fraction)),
+        ("eps_exponent", offset_of!(Params, eps_exponent)),
+        ("weight_offset", offset_of!(Params, weight_offset)),
         ("zero", offset_of!(Params, zero)),
         ("padding", offset_of!(Params, padding)),
     ];
+    assert_eq!(members.len(), host.len());
     for (member, (name, offset)) in members.iter().zip(host) {
         assert_eq!((member.name.as_deref(), member.offset as usize), (Some(name), offset));
     }

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -46,6 +47,8 @@ struct Found {
     /// Why the adapter did not open.
     error: Option<String>,
     cases: Vec<CaseReport>,
+    /// How long all of them took, data and reference included.
+    time: Duration,
 }
 
 /// Verifies every adapter and prints a table for each.
@@ -72,7 +75,8 @@ pub fn run(options: &Options) -> Result<ExitCode, Failure> {
         let text = serde_json::to_string_pretty(&all.iter().map(to_json).collect::<Vec<_>>())?;
         fs::write(file, text).map_err(|e| format!("cannot write {}: {e}; choose another file", file.display()))?;
     }
-    let failed = all.iter().any(|found| found.error.is_some() || found.count(|s| matches!(s, Status::Failed(_))) > 0);
+    let failed =
+        all.iter().any(|found| found.error.is_some() || found.count(|s| matches!(s, Status::Failed(_) | Status::Broken(_))) > 0);
     Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
@@ -81,12 +85,20 @@ fn verify(adapter: &Adapter, list: &[Case]) -> Found {
     let opened = pollster::block_on(Gpu::open(adapter, &GpuOptions::default().without_self_test()));
     let gpu = match opened {
         Ok(gpu) => gpu,
-        Err(error) => return Found { adapter: adapter.to_string(), error: Some(error.to_string()), cases: Vec::new() },
+        Err(error) => {
+            return Found {
+                adapter: adapter.to_string(),
+                error: Some(error.to_string()),
+                cases: Vec::new(),
+                time: Duration::ZERO,
+            };
+        }
     };
     let bar = ProgressBar::new(list.len() as u64);
     if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len}  {elapsed}  {wide_msg}") {
         bar.set_style(style);
     }
+    let start = Instant::now();
     let mut reports = Vec::new();
     for case in list {
         bar.set_message(format!("{}: {}", case.kind, case.name));
@@ -94,7 +106,7 @@ fn verify(adapter: &Adapter, list: &[Case]) -> Found {
         bar.inc(1);
     }
     bar.finish_and_clear();
-    Found { adapter: adapter.to_string(), error: None, cases: reports }
+    Found { adapter: adapter.to_string(), error: None, cases: reports, time: start.elapsed() }
 }
 
 impl Found {
@@ -132,7 +144,9 @@ fn print(found: &Found) {
     table::print(&rows);
     for case in &found.cases {
         match &case.status {
-            Status::Failed(complaint) => say!("FAILED   {}: {}\n         {complaint}", case.kind, case.name),
+            Status::Failed(complaint) | Status::Broken(complaint) => {
+                say!("FAILED   {}: {}\n         {complaint}", case.kind, case.name)
+            }
             Status::Skipped(reason) => say!("skipped  {}: {}\n         {reason}", case.kind, case.name),
             _ => {}
         }
@@ -175,7 +189,7 @@ fn to_json(found: &Found) -> Value {
         .map(|case| {
             let (status, message) = match &case.status {
                 Status::Passed => ("passed", None),
-                Status::Failed(complaint) => ("failed", Some(complaint.as_str())),
+                Status::Failed(complaint) | Status::Broken(complaint) => ("failed", Some(complaint.as_str())),
                 Status::Skipped(reason) => ("skipped", Some(reason.as_str())),
                 _ => ("unknown", None),
             };
@@ -189,15 +203,15 @@ fn to_json(found: &Found) -> Value {
                 "wrong": case.outcome.wrong,
                 "worst_ulp": case.outcome.worst_ulp,
                 "misrounded": case.outcome.misrounded,
-                "seconds": case.time.as_secs_f64(),
             })
         })
         .collect();
     json!({
         "adapter": found.adapter,
         "error": found.error,
+        "seconds": found.time.as_secs_f64(),
         "passed": found.count(|s| *s == Status::Passed),
-        "failed": found.count(|s| matches!(s, Status::Failed(_))),
+        "failed": found.count(|s| matches!(s, Status::Failed(_) | Status::Broken(_))),
         "skipped": found.count(|s| matches!(s, Status::Skipped(_))),
         "cases": cases,
     })

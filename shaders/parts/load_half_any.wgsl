@@ -6,7 +6,3 @@ fn load_OPERAND(e: u32) -> Octet {
     let shifted = (words >> vec4<u32>(16u)) | (vec4<u32>(words.yzw, after) << vec4<u32>(16u));
     return decode_DTYPE(select(words, shifted, (e & 1u) == 1u));
 }
-
-fn load_OPERAND_one(e: u32) -> f32 {
-    return decode_DTYPE_one((BUFFER_one(e / 2u) >> ((e & 1u) * 16u)) & 0xffffu);
-}

@@ -56,7 +56,7 @@ fn fraction_of(v: vec4<f32>) -> vec4<f32> {
     let bits = bitcast<vec4<u32>>(v);
     let magnitude = magnitude_bits(v);
     let fraction = (bits & vec4<u32>(0x80000000u)) | (normal_bits(v) & vec4<u32>(0x7fffffu)) | vec4<u32>(0x3f800000u);
-    let keep = magnitude == vec4<u32>(0u) | magnitude >= vec4<u32>(0x7f800000u);
+    let keep = (magnitude == vec4<u32>(0u)) | (magnitude >= vec4<u32>(0x7f800000u));
     return bitcast<vec4<f32>>(select(fraction, bits, keep));
 }
 
@@ -64,7 +64,7 @@ fn exponent_of(v: vec4<f32>) -> vec4<i32> {
     let magnitude = magnitude_bits(v);
     let biased = vec4<i32>(normal_bits(v) >> vec4<u32>(23u)) - vec4<i32>(127);
     let exponent = select(biased, biased - vec4<i32>(149), magnitude < vec4<u32>(0x800000u));
-    let keep = magnitude == vec4<u32>(0u) | magnitude >= vec4<u32>(0x7f800000u);
+    let keep = (magnitude == vec4<u32>(0u)) | (magnitude >= vec4<u32>(0x7f800000u));
     return select(exponent, vec4<i32>(0), keep);
 }
 
@@ -117,12 +117,12 @@ fn rescued_scale(slot: u32, invocation: u32, input: u32) -> Scale {
     workgroupBarrier();
     let top = bitcast<f32>(atomicLoad(&peaks[slot]));
     let top_bits = bitcast<u32>(top);
-    let exponent = max(exponent_of(vec4<f32>(top)).x, EPS_ROOT_EXPONENT);
+    let exponent = max(exponent_of(vec4<f32>(top)).x, params.eps_exponent >> 1u);
     for (var lane = invocation; lane < OCTET_LANES; lane += WIDTH) {
         keep_pair(slot, lane, scaled_lane_sums(input, lane, exponent));
     }
     let squares = join_lanes(slot, invocation);
-    let eps = scale_by(vec4<f32>(EPS_FRACTION), vec4<i32>(EPS_EXPONENT - 2 * exponent)).x;
+    let eps = scale_by(vec4<f32>(params.eps_fraction), vec4<i32>(params.eps_exponent - 2 * exponent)).x;
     let factor = inverse_root(unfused_one(squares * INVERSE_HIDDEN) + eps);
     // A NaN spoils the row; an infinity divides finite elements to zero; a zero row stays zero. The sums were of no use then,
     // but their barriers are everyone's.

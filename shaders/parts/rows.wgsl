@@ -1,4 +1,4 @@
-// Where the operands lie. Starts are elements from the start of the binding, strides are elements.
+// Where the operands lie, and the numbers of the norm. Starts are elements from the start of the binding, strides are elements.
 struct Params {
     input_start: u32,
     input_stride: u32,
@@ -6,6 +6,10 @@ struct Params {
     output_stride: u32,
     weight_start: u32,
     bias_start: u32,
+    eps: f32,          // for ordinary rows
+    eps_fraction: f32, // eps = fraction * 2^exponent, for rescued ones
+    eps_exponent: i32,
+    weight_offset: f32,
     zero: u32, // always 0: see unfused.wgsl
     padding: u32,
 }

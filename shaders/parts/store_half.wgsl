@@ -3,11 +3,6 @@ fn store_output(e: u32, v: Octet) {
     set_BUFFER_four(e / 2u, encode_DTYPE(v));
 }
 
-// A word of which `mask` is ours; the other half keeps its bits.
-fn merge_output_word(i: u32, word: u32, mask: u32) {
-    set_BUFFER_one(i, (BUFFER_one(i) & ~mask) | (word & mask));
-}
-
 // The first `count` elements of an octet that ends with the row. An odd count ends in the lower half of a word.
 fn store_output_rest(e: u32, v: Octet, count: u32) {
     let words = encode_DTYPE(v);
@@ -18,13 +13,13 @@ fn store_output_rest(e: u32, v: Octet, count: u32) {
     if ((count & 1u) == 1u) {
         let pairs = count / 2u;
         let last = select(select(words.x, words.y, pairs == 1u), select(words.z, words.w, pairs == 3u), pairs >= 2u);
-        merge_output_word(i + pairs, last, 0xffffu);
+        merge_BUFFER_one(i + pairs, last, 0xffffu);
     }
 }
 
 // One element in the upper half of a word.
 fn store_output_head(e: u32, v: f32) {
-    merge_output_word(e / 2u, encode_DTYPE(Octet(vec4<f32>(v), vec4<f32>(v))).x, 0xffff0000u);
+    merge_BUFFER_one(e / 2u, encode_DTYPE(Octet(vec4<f32>(v), vec4<f32>(v))).x, 0xffff0000u);
 }
 
 // A word that holds the end of one row and the start of the next.

@@ -106,10 +106,18 @@ pub(crate) async fn choose(name: Option<&str>, with_gl: bool) -> Result<Adapter>
     chosen.ok_or_else(|| Error::NoAdapter {
         tried: match name {
             Some(name) if !listed.is_empty() => format!("an adapter like {name:?} among {listed}"),
-            _ => format!("Vulkan, Metal, DX12 and WebGPU{}", if with_gl { " and OpenGL" } else { "" }),
+            _ => backends_built(with_gl),
         },
         remedy: remedy().into(),
     })
+}
+
+/// The backends of this build that exist on this system.
+fn backends_built(with_gl: bool) -> String {
+    let compiled = wgpu::Instance::enabled_backend_features();
+    let wanted = if with_gl { BACKENDS | wgpu::Backends::GL } else { BACKENDS };
+    let names: Vec<_> = (wanted & compiled).iter_names().map(|(name, _)| name.to_owned()).collect();
+    if names.is_empty() { "no backend, for this build has none for this system".into() } else { names.join(", ") }
 }
 
 /// What brings an adapter on this system.

@@ -6,10 +6,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use super::adapter::{self, Adapter};
-use super::call::checked;
 use super::norm::Norm;
 use super::pipeline::Pipeline;
 use super::self_test::SelfTest;
+use super::transfer::filled_buffer;
 use crate::error::{Detail, Error, Result};
 use crate::plan::{Caps, DeviceKind, Plan, Rungs};
 use crate::spec::NormSpec;
@@ -37,7 +37,7 @@ pub struct GpuOptions {
     pub with_gl: bool,
     /// Whether the device must pass its [self-test](Gpu::self_test) first.
     pub self_test: bool,
-    /// The longest wait for the device in one call.
+    /// The longest wait for the device in one call. (A browser waits by itself, without a limit.)
     pub wait_limit: Duration,
 }
 
@@ -148,16 +148,22 @@ impl Gpu {
             .map_err(|error| Error::NoDevice { adapter: adapter.to_string(), message: error.to_string() })?;
         let mut gpu = Self::from_wgpu(device, queue).await?;
         gpu.wait_limit = options.wait_limit;
-        if options.self_test {
-            let found = gpu.self_test().await?;
-            gpu.caps.rungs = found.rungs()?;
-        }
-        Ok(gpu)
+        if options.self_test { gpu.tested().await } else { Ok(gpu) }
+    }
+
+    /// The same device after its self-test, restricted to the rungs that passed: for a device of the caller's, on which this
+    /// library does nothing unasked.
+    ///
+    /// # Errors
+    /// [`Error::SelfTest`] where the device computes wrong results; those of running a norm.
+    pub async fn tested(self) -> Result<Self> {
+        let rungs = self.self_test().await?.rungs()?;
+        Ok(self.with_caps(Caps { rungs, ..self.caps }))
     }
 
     /// Wraps the caller's device, exactly as it is: its limits are what counts, no callback is installed, and recording never
-    /// polls it. (The calls that wait for results, such as [`Norm::run`], poll it while they wait.) The device is not tested;
-    /// see [`Gpu::self_test`].
+    /// polls it. (The calls that wait for results, such as [`Norm::run`], poll it while they wait.) The device is not tested
+    /// unless [`Gpu::tested`] is called on it.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`] or [`Error::DeviceLost`] where the device has no room for 64 KiB.
@@ -201,6 +207,7 @@ impl Gpu {
         Self { caps, ..self.clone() }
     }
 
+    #[doc(hidden)]
     /// The same device with a deliberate fault: `from` is replaced by `to` in every kernel. It is how the checks are shown to
     /// notice wrong kernels; a kernel that does not contain `from` is refused.
     #[must_use]
@@ -233,8 +240,9 @@ impl Gpu {
         let wait = wgpu::PollType::Wait { submission_index: Some(submission), timeout: Some(self.wait_limit) };
         match self.device().poll(wait) {
             Ok(_) => Ok(()),
-            Err(wgpu::PollError::Timeout) => Err(Error::Timeout { call: "a submission", seconds: self.wait_limit.as_secs() }),
-            Err(error) => Err(Error::Wgpu { call: "poll", message: error.to_string() }),
+            Err(wgpu::PollError::Timeout) => Err(Error::Timeout { call: "a submission", limit: self.wait_limit }),
+            // wgpu forgets submissions of a device that is gone.
+            Err(error) => Err(Error::DeviceLost { call: "poll", message: error.to_string() }),
         }
     }
 
@@ -328,20 +336,4 @@ async fn request_device(
     descriptor: &wgpu::DeviceDescriptor<'_>,
 ) -> Result<(wgpu::Device, wgpu::Queue), wgpu::RequestDeviceError> {
     adapter.adapter.request_device(descriptor).await
-}
-
-/// A buffer with these contents, padded to 16 bytes. It is filled while it is mapped, so that no queue is needed.
-pub(crate) async fn filled_buffer(
-    device: &wgpu::Device,
-    label: &str,
-    usage: wgpu::BufferUsages,
-    contents: &[u8],
-) -> Result<wgpu::Buffer> {
-    let size = (contents.len() as u64).next_multiple_of(16).max(16);
-    let descriptor = wgpu::BufferDescriptor { label: Some(label), size, usage, mapped_at_creation: true };
-    let buffer = checked(device, "create_buffer", || device.create_buffer(&descriptor)).await?;
-    let lost = |message: String| Error::DeviceLost { call: "get_mapped_range_mut", message };
-    buffer.slice(..).get_mapped_range_mut().map_err(|e| lost(e.to_string()))?.slice(..contents.len()).copy_from_slice(contents);
-    buffer.unmap();
-    Ok(buffer)
 }

@@ -17,5 +17,4 @@ pub use operands::{Operand, Operands};
 pub use prepared::Prepared;
 pub use self_test::SelfTest;
 
-pub(crate) use device::filled_buffer;
-pub(crate) use transfer::read_into;
+pub(crate) use transfer::{filled_buffer, new_encoder, read_into};

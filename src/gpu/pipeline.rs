@@ -3,24 +3,30 @@
 use super::call::checked;
 use crate::error::{Error, Result};
 use crate::plan::{Params, Plan};
-use crate::shader::{Shader, first_storage_binding};
+use crate::shader::{Bound, Shader};
+
+/// Bytes of a digit of the number of rows, as it is bound.
+pub(super) const DIGIT_BYTES: u64 = 16;
 
 /// A compiled kernel with the layout of its bindings.
 #[derive(Debug)]
 pub(crate) struct Pipeline {
     pub pipeline: wgpu::ComputePipeline,
-    pub bindings: wgpu::BindGroupLayout,
+    pub layout: wgpu::BindGroupLayout,
+    /// What the layout's entries are.
+    pub bindings: Vec<Bound>,
 }
 
 impl Pipeline {
     pub async fn compile(device: &wgpu::Device, plan: &Plan, shader: &Shader) -> Result<Self> {
-        let entries = layout_entries(plan);
+        let entries = layout_entries(plan, shader);
         let label = Some(shader.label.as_str());
         let compiled = checked(device, "create_compute_pipeline", || {
-            let bindings = device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor { label, entries: &entries });
+            let layout_of_bindings =
+                device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor { label, entries: &entries });
             let layout = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
                 label,
-                bind_group_layouts: &[Some(&bindings)],
+                bind_group_layouts: &[Some(&layout_of_bindings)],
                 immediate_size: 0,
             });
             let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
@@ -35,7 +41,7 @@ impl Pipeline {
                 compilation_options: wgpu::PipelineCompilationOptions::default(),
                 cache: None,
             });
-            Self { pipeline, bindings }
+            Self { pipeline, layout: layout_of_bindings, bindings: shader.bindings.clone() }
         })
         .await;
         compiled.map_err(|error| match error {
@@ -45,19 +51,24 @@ impl Pipeline {
     }
 }
 
-fn layout_entries(plan: &Plan) -> Vec<wgpu::BindGroupLayoutEntry> {
-    let entry = |binding, ty, has_dynamic_offset, min_binding_size| wgpu::BindGroupLayoutEntry {
-        binding,
-        visibility: wgpu::ShaderStages::COMPUTE,
-        ty: wgpu::BindingType::Buffer { ty, has_dynamic_offset, min_binding_size: wgpu::BufferSize::new(min_binding_size) },
-        count: None,
-    };
+fn layout_entries(plan: &Plan, shader: &Shader) -> Vec<wgpu::BindGroupLayoutEntry> {
     let uniform = wgpu::BufferBindingType::Uniform;
-    let params = entry(Shader::PARAMS_BINDING, uniform, false, size_of::<Params>() as u64);
-    let digits = (0..plan.row_digits).map(|digit| entry(1 + digit, uniform, true, 16));
-    let storage = plan.bindings.iter().enumerate().map(|(index, binding)| {
-        let ty = wgpu::BufferBindingType::Storage { read_only: !binding.writable };
-        entry(first_storage_binding(plan) + index as u32, ty, false, if binding.wide { 16 } else { 4 })
-    });
-    std::iter::once(params).chain(digits).chain(storage).collect()
+    let entry = |(number, bound): (usize, &Bound)| {
+        let (ty, has_dynamic_offset, min_binding_size) = match *bound {
+            Bound::Params => (uniform, false, size_of::<Params>() as u64),
+            Bound::RowDigit(_) => (uniform, true, DIGIT_BYTES),
+            Bound::Storage(index) => {
+                let binding = &plan.bindings[index];
+                let ty = wgpu::BufferBindingType::Storage { read_only: !binding.writable };
+                (ty, false, if binding.wide { 16 } else { 4 })
+            }
+        };
+        wgpu::BindGroupLayoutEntry {
+            binding: number as u32,
+            visibility: wgpu::ShaderStages::COMPUTE,
+            ty: wgpu::BindingType::Buffer { ty, has_dynamic_offset, min_binding_size: wgpu::BufferSize::new(min_binding_size) },
+            count: None,
+        }
+    };
+    shader.bindings.iter().enumerate().map(entry).collect()
 }

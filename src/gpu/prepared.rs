@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use super::call::checked;
-use super::device::{Gpu, filled_buffer};
+use super::device::Gpu;
 use super::operands::Operands;
-use super::pipeline::Pipeline;
+use super::pipeline::{DIGIT_BYTES, Pipeline};
+use super::transfer::filled_buffer;
 use crate::error::{Detail, Error, Result};
 use crate::plan::{Params, Plan};
-use crate::shader::{Shader, first_storage_binding};
+use crate::shader::Bound;
 
 /// A norm bound to buffers up to a number of rows. Recording it allocates nothing, submits nothing, polls nothing, and cannot
 /// make the encoder's `finish` fail.
@@ -29,7 +30,7 @@ impl Prepared {
             return Ok(Self { gpu: gpu.clone(), plan, pipeline: None, bind_groups: Vec::new() });
         }
         let pipeline = gpu.pipeline(&plan).await?;
-        let step = gpu.uniform_step().next_multiple_of(size_of::<Params>() as u64);
+        let step = (size_of::<Params>() as u64).next_multiple_of(gpu.uniform_step());
         let mut contents = Vec::new();
         for chunk in &plan.chunks {
             contents.extend_from_slice(bytemuck::bytes_of(&chunk.params));
@@ -50,7 +51,7 @@ impl Prepared {
     }
 
     /// Records the norm of the first `rows` rows into the caller's open pass. Leaves the pass with this library's pipeline and
-    /// bind group 0; everything else is as it was. May be called several times in one pass with different numbers of rows.
+    /// bind group 0, and its immediates undefined. May be called several times in one pass with different numbers of rows.
     ///
     /// # Errors
     /// [`Error::Shape`] for more rows than were prepared; then nothing was recorded.
@@ -69,13 +70,8 @@ impl Prepared {
         for (chunk, bind_group) in self.plan.chunks.iter().zip(&self.bind_groups) {
             let Some(left) = rows.checked_sub(chunk.first_row).filter(|&left| left > 0) else { break };
             let covered = left.min(chunk.rows);
-            let mut offsets = [0; 4];
-            let mut digits = 0;
-            for (offset, digit) in offsets.iter_mut().zip(self.plan.digits_of(covered)) {
-                *offset = digit * self.gpu.uniform_step() as u32;
-                digits += 1;
-            }
-            pass.set_bind_group(0, bind_group, &offsets[..digits]);
+            let offsets = Plan::digits_of(covered).map(|digit| digit * self.gpu.uniform_step() as u32);
+            pass.set_bind_group(0, bind_group, &offsets);
             let [x, y] = self.plan.grid(chunk, covered);
             pass.dispatch_workgroups(x, y, 1);
         }
@@ -101,19 +97,22 @@ fn bind_group(
     buffers: &[&wgpu::Buffer],
     chunk: usize,
 ) -> wgpu::BindGroup {
-    let bind = |binding, buffer, offset, size| wgpu::BindGroupEntry {
-        binding,
+    let bind = |number: usize, buffer, offset, size| wgpu::BindGroupEntry {
+        binding: number as u32,
         resource: wgpu::BindingResource::Buffer(wgpu::BufferBinding { buffer, offset, size: wgpu::BufferSize::new(size) }),
     };
-    let mut entries = vec![bind(Shader::PARAMS_BINDING, params, chunk as u64 * step, size_of::<Params>() as u64)];
-    entries.extend((0..plan.row_digits).map(|digit| bind(1 + digit, gpu.digits(), 0, 16)));
-    let ranges = plan.chunks[chunk].ranges.iter().zip(&plan.bindings).enumerate();
-    entries.extend(ranges.map(|(index, (&(offset, size), binding))| {
-        bind(first_storage_binding(plan) + index as u32, buffers[binding.buffer as usize], offset, size)
-    }));
+    let entry = |(number, bound): (usize, &Bound)| match *bound {
+        Bound::Params => bind(number, params, chunk as u64 * step, size_of::<Params>() as u64),
+        Bound::RowDigit(_) => bind(number, gpu.digits(), 0, DIGIT_BYTES),
+        Bound::Storage(index) => {
+            let (offset, size) = plan.chunks[chunk].ranges[index];
+            bind(number, buffers[plan.bindings[index].buffer as usize], offset, size)
+        }
+    };
+    let entries: Vec<_> = pipeline.bindings.iter().enumerate().map(entry).collect();
     gpu.device().create_bind_group(&wgpu::BindGroupDescriptor {
         label: Some("wgpu-rmsnorm"),
-        layout: &pipeline.bindings,
+        layout: &pipeline.layout,
         entries: &entries,
     })
 }

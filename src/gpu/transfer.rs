@@ -3,7 +3,7 @@
 use futures_intrusive::channel::shared::oneshot_channel;
 
 use super::call::checked;
-use super::device::{Gpu, filled_buffer};
+use super::device::Gpu;
 use super::norm::Norm;
 use super::operands::Operands;
 use crate::dtype::{Slice, Values};
@@ -40,7 +40,7 @@ pub(super) async fn run(norm: &Norm, inputs: &Inputs<'_>, force: Force) -> Resul
         operands.weight = weight.as_ref().map(Into::into);
         operands.bias = bias.as_ref().map(Into::into);
         let prepared = norm.prepare_with(&operands, part_rows, force).await?;
-        let mut encoder = gpu.device().create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+        let mut encoder = new_encoder(gpu).await?;
         prepared.record_in(&mut encoder, part_rows)?;
         read_into(gpu, encoder, &output, part_rows * output_row, &mut bytes).await?;
     }
@@ -62,6 +62,11 @@ async fn empty_buffer(gpu: &Gpu, bytes: u64) -> Result<wgpu::Buffer> {
         mapped_at_creation: false,
     };
     checked(gpu.device(), "create_buffer", || gpu.device().create_buffer(&descriptor)).await
+}
+
+pub(crate) async fn new_encoder(gpu: &Gpu) -> Result<wgpu::CommandEncoder> {
+    let descriptor = wgpu::CommandEncoderDescriptor { label: Some("wgpu-rmsnorm") };
+    checked(gpu.device(), "create_command_encoder", || gpu.device().create_command_encoder(&descriptor)).await
 }
 
 /// Submits the encoder with a copy of the first `bytes` of `source` behind it, waits, and appends them to `to`.
@@ -110,4 +115,20 @@ pub(crate) async fn read_into(
     drop(view);
     staging.unmap();
     Ok(())
+}
+
+/// A buffer with these contents, padded to 16 bytes. It is filled while it is mapped, so that no queue is needed.
+pub(crate) async fn filled_buffer(
+    device: &wgpu::Device,
+    label: &str,
+    usage: wgpu::BufferUsages,
+    contents: &[u8],
+) -> Result<wgpu::Buffer> {
+    let size = (contents.len() as u64).next_multiple_of(16).max(16);
+    let descriptor = wgpu::BufferDescriptor { label: Some(label), size, usage, mapped_at_creation: true };
+    let buffer = checked(device, "create_buffer", || device.create_buffer(&descriptor)).await?;
+    let lost = |message: String| Error::DeviceLost { call: "get_mapped_range_mut", message };
+    buffer.slice(..).get_mapped_range_mut().map_err(|e| lost(e.to_string()))?.slice(..contents.len()).copy_from_slice(contents);
+    buffer.unmap();
+    Ok(buffer)
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::Plan;
+use super::{Plan, SharedWords};
 
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -28,8 +28,12 @@ impl fmt::Display for Plan {
             self.rows_at_once,
             self.rounds
         )?;
-        if self.shares_words {
-            writeln!(f, "           rows share 32-bit words of the output, and go in pairs")?;
+        match self.shared_words {
+            SharedWords::No => {}
+            SharedWords::InPairs => writeln!(f, "           rows share 32-bit words of the output, and go in pairs")?,
+            SharedWords::Everywhere => {
+                writeln!(f, "           rows share 32-bit words of the output, which is bound as atomics")?
+            }
         }
         writeln!(
             f,
@@ -39,7 +43,8 @@ impl fmt::Display for Plan {
             super::BLOCK
         )?;
         for binding in &self.bindings {
-            let access: Vec<_> = binding.operands.iter().map(|o| format!("{o} by {}", self.access.of(o).name())).collect();
+            let access: Vec<_> =
+                binding.operands.iter().map(|&slot| format!("{slot} by {}", self.access.get(slot).name())).collect();
             writeln!(
                 f,
                 "  binding  {}: {}{}",

@@ -1,5 +1,6 @@
 //! Where the operands lie: offsets, strides, shared buffers, in place.
 
+use super::operand::{Operand, Slot};
 use crate::dtype::DType;
 use crate::error::{Detail, Error, Result};
 use crate::spec::NormSpec;
@@ -35,7 +36,13 @@ impl Layout {
     pub fn contiguous(spec: &NormSpec, rows: u64) -> Self {
         let place = |buffer, dtype: DType, rows: u64| Placement {
             buffer,
-            size: rows.saturating_mul(spec.hidden).saturating_mul(dtype.size()).max(16).next_multiple_of(16),
+            // Beyond 64 bits the size is of no use; the plan then says what is too large.
+            size: rows
+                .saturating_mul(spec.hidden)
+                .saturating_mul(dtype.size())
+                .max(16)
+                .checked_next_multiple_of(16)
+                .unwrap_or(u64::MAX),
             offset: 0,
             row_stride: spec.hidden,
         };
@@ -59,20 +66,26 @@ impl Layout {
     }
 
     /// The operands that the spec has, the output last.
-    pub(crate) fn operands(&self, spec: &NormSpec) -> Vec<Operand> {
-        let row = |name, dtype, place| Operand { name, dtype, place, by_row: true };
-        let channel = |name, dtype: Option<DType>, place: Option<Placement>| {
-            Some(Operand { name, dtype: dtype?, place: place?, by_row: false })
-        };
+    pub(super) fn operands(&self, spec: &NormSpec) -> Vec<Operand> {
+        let operand = |slot, dtype: Option<DType>, place: Option<Placement>| Some(Operand { slot, dtype: dtype?, place: place? });
         [
-            Some(row("input", spec.input, self.input)),
-            channel("weight", spec.weight, self.weight),
-            channel("bias", spec.bias, self.bias),
-            Some(row("output", spec.output_dtype(), self.output)),
+            operand(Slot::Input, Some(spec.input), Some(self.input)),
+            operand(Slot::Weight, spec.weight, self.weight),
+            operand(Slot::Bias, spec.bias, self.bias),
+            operand(Slot::Output, Some(spec.output_dtype()), Some(self.output)),
         ]
         .into_iter()
         .flatten()
         .collect()
+    }
+
+    /// The same where there is a next row to step to; where there is none, any stride means the dense one.
+    pub(super) fn with_strides_that_matter(mut self, spec: &NormSpec, rows: u64) -> Self {
+        if rows <= 1 {
+            self.input.row_stride = spec.hidden;
+            self.output.row_stride = spec.hidden;
+        }
+        self
     }
 
     /// Checks that every operand lies within its buffer, and that no output lies over an input but in place.
@@ -86,7 +99,6 @@ impl Layout {
         for operand in &operands {
             operand.validate(spec.hidden, rows)?;
         }
-        let Some((output, inputs)) = operands.split_last() else { return Ok(()) };
         if self.is_in_place() && spec.input != spec.output_dtype() {
             return Err(Error::Aliasing(Detail::new(
                 "output",
@@ -95,19 +107,19 @@ impl Layout {
                 "give the output a buffer of its own",
             )));
         }
-        for input in inputs {
-            if (self.is_in_place() && input.by_row) || input.place.buffer != output.place.buffer {
+        let (outputs, inputs): (Vec<Operand>, Vec<Operand>) = operands.iter().partition(|o| o.slot.is_written());
+        for (input, output) in inputs.iter().flat_map(|input| outputs.iter().map(move |output| (input, output))) {
+            let replaced = self.is_in_place() && input.slot == Slot::Input && output.slot == Slot::Output;
+            if replaced || rows == 0 || input.place.buffer != output.place.buffer || !input.overlaps(output, spec.hidden, rows) {
                 continue;
             }
-            if input.overlaps(output, spec.hidden, rows) {
-                let span = |o: &Operand| format!("bytes {}..{}", o.place.offset, o.end(spec.hidden, rows).unwrap_or(u64::MAX));
-                return Err(Error::Aliasing(Detail::new(
-                    input.name,
-                    format!("no overlap with the output at {}", span(output)),
-                    span(input),
-                    "use the in-place form, or move one of them",
-                )));
-            }
+            let span = |o: &Operand| format!("bytes {}..{}", o.place.offset, o.end(spec.hidden, rows).unwrap_or(u64::MAX));
+            return Err(Error::Aliasing(Detail::new(
+                input.slot.name(),
+                format!("no overlap with the {} at {}", output.slot, span(output)),
+                span(input),
+                "use the in-place form, or move one of them",
+            )));
         }
         Ok(())
     }
@@ -124,87 +136,6 @@ fn presence(argument: &str, wanted: bool, given: bool) -> Result<()> {
         actual,
         format!("make the {argument} of norm and operands agree"),
     )))
-}
-
-/// One operand with its dtype.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Operand {
-    pub name: &'static str,
-    pub dtype: DType,
-    pub place: Placement,
-    /// Whether it has a row for every row of the input, rather than one value a channel.
-    pub by_row: bool,
-}
-
-impl Operand {
-    /// Bytes from the start of a row to the start of the next.
-    pub fn stride(&self) -> u64 {
-        if self.by_row { self.place.row_stride * self.dtype.size() } else { 0 }
-    }
-
-    /// First byte behind the operand, `None` beyond 64 bits.
-    pub fn end(&self, hidden: u64, rows: u64) -> Option<u64> {
-        let rows = if self.by_row { rows } else { 1 };
-        let last_row = rows.saturating_sub(1).checked_mul(self.place.row_stride)?;
-        let elements = last_row.checked_add(hidden)?;
-        elements.checked_mul(self.dtype.size())?.checked_add(self.place.offset)
-    }
-
-    fn validate(&self, hidden: u64, rows: u64) -> Result<()> {
-        let Operand { name, dtype, place, .. } = *self;
-        if place.offset % dtype.size() != 0 {
-            return Err(Error::Buffer(Detail::new(
-                format!("{name} offset"),
-                format!("a multiple of {} bytes, the size of {dtype}", dtype.size()),
-                place.offset.to_string(),
-                "align the tensor to its elements",
-            )));
-        }
-        if self.by_row && place.row_stride < hidden {
-            return Err(Error::Shape(Detail::new(
-                format!("{name} row stride"),
-                format!("at least hidden = {hidden} elements"),
-                place.row_stride.to_string(),
-                "strides count elements, not bytes; columns are always dense",
-            )));
-        }
-        // Case K8: without rows nothing is bound, and buffers may be empty.
-        if rows == 0 {
-            return Ok(());
-        }
-        // Bindings are made of 32-bit words: the word that holds the last element must lie in the buffer.
-        match self.end(hidden, rows).and_then(|end| end.checked_next_multiple_of(4)) {
-            Some(end) if end <= place.size => Ok(()),
-            Some(end) => Err(Error::Buffer(Detail::new(
-                name,
-                format!("a buffer of at least {end} bytes"),
-                format!("{} bytes", place.size),
-                "make it larger; sizes are rounded up to 4 bytes",
-            ))),
-            None => Err(Error::Shape(Detail::new(
-                name,
-                "fewer than 2^64 bytes",
-                format!("{rows} rows of stride {}", place.row_stride),
-                "check the shape",
-            ))),
-        }
-    }
-
-    /// Whether an element of one lies over an element of the other.
-    fn overlaps(&self, other: &Operand, hidden: u64, rows: u64) -> bool {
-        let (Some(end), Some(other_end)) = (self.end(hidden, rows), other.end(hidden, rows)) else { return true };
-        if end <= other.place.offset || other_end <= self.place.offset {
-            return false;
-        }
-        // Columns of one matrix may interleave: equal strides, and neither row reaches into the other.
-        let stride = self.stride();
-        if stride == 0 || stride != other.stride() {
-            return true;
-        }
-        let (a, b) = (self.place.offset % stride, other.place.offset % stride);
-        let from_self = (b + stride - a) % stride;
-        from_self < hidden * self.dtype.size() || stride - from_self < hidden * other.dtype.size()
-    }
 }
 
 #[cfg(test)]

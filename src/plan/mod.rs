@@ -3,17 +3,23 @@
 //! Every launch decision lives here. A [`Plan`] is plain data: it prints what was chosen and why, compares equal to another
 //! made from the same facts, and holds all that another host needs to run the kernel.
 
+mod access;
 mod bind;
 mod caps;
 mod explain;
 mod layout;
+mod operand;
 mod order;
+mod params;
 
-pub use bind::{Access, Binding, Chunk, Params};
+pub use access::{Access, AccessMap};
+pub use bind::{Binding, Chunk};
 pub use caps::{Caps, DeviceKind, Rungs};
 pub use layout::{Layout, Placement};
+pub use operand::Slot;
 pub(crate) use order::BLOCK;
 pub use order::Order;
+pub use params::Params;
 
 use crate::dtype::DType;
 use crate::error::{Detail, Error, Result};
@@ -41,6 +47,36 @@ impl Rung {
         }
     }
 }
+
+/// Whether rows of 16-bit elements share 32-bit words of the output, which only one invocation may write at a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum SharedWords {
+    /// Every word belongs to one row.
+    No,
+    /// Rows of an odd length lie without a gap: every second boundary is inside a word. Such rows go through one workgroup, in
+    /// pairs, and the invocation that knows both writes the word.
+    InPairs,
+    /// Rows of an even length lie without a gap from an odd element: every boundary is inside a word. No sharing out puts both
+    /// sides into one workgroup, so the output is bound as atomics, and each row changes its own half of a word.
+    Everywhere,
+}
+
+impl SharedWords {
+    fn new(spec: &NormSpec, layout: &Layout, rows: u64, output: Access) -> Self {
+        let odd_start = layout.output.offset / 2 % 2 == 1;
+        match output {
+            Access::Element if rows > 1 && layout.output.row_stride == spec.hidden => match spec.hidden % 2 == 1 {
+                true => SharedWords::InPairs,
+                false if odd_start => SharedWords::Everywhere,
+                false => SharedWords::No,
+            },
+            _ => SharedWords::No,
+        }
+    }
+}
+
+/// Base-256 digits in which the number of rows reaches the kernel.
+pub const ROW_DIGITS: usize = 4;
 
 /// Choices that the caller takes out of the plan's hands, to test and time each of them. The default leaves all to the plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -110,16 +146,14 @@ pub struct Plan {
     pub rows_at_once: u32,
     /// Times that a workgroup does so, one after the other.
     pub rounds: u32,
-    /// Whether rows share 32-bit words of the output: such rows are handled in pairs by one workgroup.
-    pub shares_words: bool,
+    /// Whether rows share 32-bit words of the output.
+    pub shared_words: SharedWords,
     /// How each operand is accessed.
-    pub access: bind::AccessMap,
+    pub access: AccessMap,
     /// What is bound, in the order of the binding numbers.
     pub bindings: Vec<Binding>,
     /// The dispatches: one a chunk of rows. None where there are no rows.
     pub chunks: Vec<Chunk>,
-    /// Base-256 digits in which the number of rows reaches the kernel.
-    pub row_digits: u32,
     /// Workgroups on one axis of a dispatch.
     max_workgroups: u32,
 }
@@ -141,22 +175,20 @@ impl Plan {
         spec.validate()?;
         layout.validate(spec, rows)?;
         let order = Order::new(spec.hidden, caps);
-        let access = bind::access(spec, layout, rows, force.access);
-        let output = spec.output_dtype();
-        let shares_words = access.output == Access::Element && layout.output.row_stride == spec.hidden && spec.hidden % 2 == 1;
+        let layout = &layout.with_strides_that_matter(spec, rows);
+        let access = AccessMap::new(spec, layout, rows, force.access);
+        let shared_words = SharedWords::new(spec, layout, rows, access.output);
 
         let widest = u64::from(caps.max_invocations.max(1))
             .min(order.octet_lanes())
             .min(u64::from(force.width.unwrap_or(u32::MAX)).max(1));
         let width = 1u64 << widest.ilog2();
-        let (rung, rows_at_once, rounds) = share_out(&order, caps, rows, width, shares_words, force.rung)?;
+        let (rung, rows_at_once, rounds) = share_out(&order, caps, rows, width, shared_words, force.rung)?;
         check_iterations(&order, width, rounds)?;
         check_workgroup_memory(&order, caps, rows_at_once)?;
 
         let rows_a_group = rows_at_once * rounds;
         let (bindings, chunks) = bind::bind(spec, caps, layout, rows, rows_a_group, &access)?;
-        debug_assert!(!shares_words || output.is_half());
-        let most_rows = chunks.iter().map(|c| c.rows).max().unwrap_or(0);
         Ok(Self {
             spec: *spec,
             rows,
@@ -165,11 +197,10 @@ impl Plan {
             width: width as u32,
             rows_at_once: rows_at_once as u32,
             rounds: rounds as u32,
-            shares_words,
+            shared_words,
             access,
             bindings,
             chunks,
-            row_digits: (1..=4).find(|&d| most_rows < 1 << (8 * d)).unwrap_or(4),
             max_workgroups: caps.max_workgroups,
         })
     }
@@ -188,14 +219,14 @@ impl Plan {
     /// are needed; the kernel's guard ends those.
     pub fn grid(&self, chunk: &Chunk, rows: u64) -> [u32; 2] {
         // Pairs that share words may begin one row before the chunk.
-        let shift = u64::from(self.shares_words && chunk.params.output_start % 2 == 1);
+        let shift = u64::from(self.shared_words == SharedWords::InPairs && chunk.params.output_start % 2 == 1);
         let groups = (rows.min(chunk.rows) + shift).div_ceil(u64::from(self.rows_per_group()));
         fold(groups, u64::from(self.max_workgroups))
     }
 
-    /// The number of rows as the kernel gets it: base-256 digits, the lowest first.
-    pub fn digits_of(&self, rows: u64) -> impl Iterator<Item = u32> + use<> {
-        (0..self.row_digits).map(move |d| ((rows >> (8 * d)) & 255) as u32)
+    /// A chunk's number of rows as the kernel gets it: base-256 digits, the lowest first.
+    pub fn digits_of(rows: u64) -> [u32; ROW_DIGITS] {
+        std::array::from_fn(|digit| ((rows >> (8 * digit)) & 255) as u32)
     }
 
     /// Bytes that the kernel must move for `rows` rows: each operand once.
@@ -224,20 +255,21 @@ fn share_out(
     caps: &Caps,
     rows: u64,
     width: u64,
-    shares_words: bool,
+    shared_words: SharedWords,
     forced: Option<Rung>,
 ) -> Result<(Rung, u64, u64)> {
-    let unit = if shares_words { 2 } else { 1 };
+    let unit = if shared_words == SharedWords::InPairs { 2 } else { 1 };
     let (at_once, rounds) = match caps.kind {
         // One register of invocations at a time; more rows a workgroup while enough workgroups are left for every core.
-        DeviceKind::Cpu => (1, (WORTH_A_GROUP / order.hidden).clamp(1, 32).min(rows / 64)),
+        DeviceKind::Cpu => (1, (WORTH_A_GROUP / order.hidden).clamp(1, 32).min(rows / 64).max(1)),
         // Rows that share words take turns, so that one invocation sees both scales.
-        DeviceKind::Gpu if shares_words => (1, (GPU_GROUP / width).clamp(1, 8)),
+        DeviceKind::Gpu if unit == 2 => (1, (GPU_GROUP / width).clamp(1, 8)),
         DeviceKind::Gpu => (GPU_GROUP / width, 1),
     };
     let fits_memory = u64::from(caps.workgroup_memory).saturating_sub(64) / row_memory(order);
     let at_once = at_once.min(u64::from(caps.max_invocations) / width).min(fits_memory).max(1);
-    let rounds = rounds.max(1).next_multiple_of(unit);
+    // Powers of two, so that similar numbers of rows share a kernel.
+    let rounds = (1u64 << rounds.ilog2()).next_multiple_of(unit);
     let allowed = |rung| caps.rungs.contains(rung);
     let chosen = match forced {
         Some(rung) => rung,

@@ -55,7 +55,7 @@ pub fn rms_norm(spec: &NormSpec, inputs: &Inputs<'_>) -> Result<Vec<f64>> {
 
 fn normalize_row(spec: &NormSpec, input: Slice<'_>, start: usize, weight: Option<&[f64]>, bias: Option<&[f64]>, row: &mut [f64]) {
     for (i, value) in row.iter_mut().enumerate() {
-        *value = input.get(start + i);
+        *value = input.at(start + i);
     }
     let squares: f64 = row.iter().map(|x| x * x).sum();
     let rstd = 1.0 / (squares / row.len() as f64 + f64::from(spec.eps)).sqrt();
@@ -115,7 +115,7 @@ mod tests {
 
     #[test]
     fn rows_in_parallel_equal_rows_alone() {
-        let x: Vec<f32> = (0..300_000).map(|i| ((i * 7919) % 1001) as f32 - 500.0).collect();
+        let x: Vec<f32> = (0..300_000u64).map(|i| ((i * 7919) % 1001) as f32 - 500.0).collect();
         let spec = NormSpec::torch(1000, 1e-6).without_weight();
         let all = rms_norm(&spec, &Inputs::new(&x)).unwrap();
         for row in [0, 1, 149, 150, 299] {

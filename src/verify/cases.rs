@@ -33,6 +33,7 @@ pub fn cases(tier: Tier) -> Vec<Case> {
     as_on_a_gpu(&mut list);
     batches(&mut list);
     accuracy(&mut list);
+    shared_words(&mut list);
     restated(&mut list);
     list.retain(|case| case.tier <= tier);
     list
@@ -68,15 +69,15 @@ fn shapes(list: &mut Vec<Case>) {
 }
 
 fn mixes(list: &mut Vec<Case>) {
-    let mut count = 0;
     for input in DType::ALL {
         for weight in DType::ALL {
             for output in DType::ALL {
-                for hidden in [8, 7] {
-                    count += 1;
+                for (offset, hidden) in [8, 7].into_iter().enumerate() {
+                    // Half of each length in the quick tier, of every dtype in every place.
+                    let count = input as usize + weight as usize + output as usize + offset;
                     let spec = NormSpec::torch(hidden, 1e-6).input(input).weight(weight).output(output);
                     let name = format!("E3 {input} x {weight} -> {output}, hidden {hidden}");
-                    list.push(Case::new("dtype mixes", name, spec, 9).quick_if(count % 2 == 0));
+                    list.push(Case::new("dtype mixes", name, spec, 9).quick_if(count.is_multiple_of(2)));
                 }
             }
         }
@@ -105,8 +106,11 @@ fn presets(list: &mut Vec<Case>) {
         }
         let spec = preset.spec(64, 1e-6).dtype(DType::BF16);
         list.push(Case::new("presets", format!("E2 {preset} weight 3.7"), spec, 4).weights(Weights::Constant(3.7)));
-        let spec = preset.spec(97, 0.0).dtype(DType::BF16);
-        list.push(Case::new("presets", format!("{preset} rescued"), spec, 25).regime(Regime::Mixed));
+        for dtype in [DType::BF16, DType::F16] {
+            let spec = preset.spec(97, 0.0).dtype(dtype);
+            let case = Case::new("presets", format!("{preset} rescued, {dtype}"), spec, 25).regime(Regime::Mixed);
+            list.push(case.weights(Weights::AnyFinite).quick_if(dtype == DType::BF16));
+        }
     }
     for weight in [0.0, -1.0, 15.8125, 0.003_906_25] {
         let spec = NormSpec::gemma(96, 1e-6).dtype(DType::BF16);
@@ -177,6 +181,7 @@ fn layouts(list: &mut Vec<Case>) {
     let plain = Arrangement::default();
     let all = [
         ("offset 1", Arrangement { offset: 1, ..plain }),
+        ("offset 3", Arrangement { offset: 3, ..plain }),
         ("offset 8", Arrangement { offset: 8, ..plain }),
         ("G3 offset 100", Arrangement { offset: 100, ..plain }),
         ("gap 1", Arrangement { gap: 1, ..plain }),
@@ -349,6 +354,25 @@ fn accuracy(list: &mut Vec<Case>) {
             let mut case = Case::new("accuracy", format!("E10 rounding of a million, {name} {dtype}"), spec, 1024).regime(regime);
             case.most_misrounded = Some(most);
             list.push(case.quick_if(quick));
+        }
+    }
+}
+
+/// Rows that share every boundary word, many at once: what is lost here is lost by a race.
+fn shared_words(list: &mut Vec<Case>) {
+    let odd = Arrangement { offset: 1, ..Arrangement::default() };
+    for (dtype, hidden) in [(DType::F16, 2), (DType::BF16, 6), (DType::F16, 16), (DType::BF16, 70)] {
+        for arrangement in [odd, Arrangement { in_place: true, ..odd }] {
+            for as_gpu in [false, true] {
+                let spec = NormSpec::torch(hidden, 1e-6).dtype(dtype);
+                let name = format!(
+                    "{}{hidden} {dtype}{}",
+                    if arrangement.in_place { "in place, " } else { "" },
+                    if as_gpu { ", as on a GPU" } else { "" }
+                );
+                let case = Case::new("shared words", name, spec, 20_000).arranged(arrangement);
+                list.push(case.lowered(Lowered { as_gpu, ..Lowered::default() }).quick_if(hidden < 10));
+            }
         }
     }
 }

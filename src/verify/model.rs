@@ -10,12 +10,12 @@
 //!   that differ only in where they round.
 //! - Definitions that round the normalised value before the weight: where that value lies within 4 ULP (f32) of a rounding
 //!   boundary, both neighbours are right, so the step between them, times the weight, is allowed on top.
-//! - Results below the normal range of f32 and bf16 may be flushed to zero, as drivers do.
+//! - Results below the normal range of f32 and bf16 may be flushed to a zero of the right sign, as drivers do.
 //! - In a row that is not rescued, an element, or a weight, that is subnormal itself or makes `x · r` subnormal may count as
-//!   zero. Such an element is 2^-80 of the largest in its row, or less.
+//!   zero. So may, in any row, an `x · r` that is rounded to bf16 before the weight and is subnormal there. Such an element is 2^-80 of the largest in its row, or less.
 //!
-//! An infinity counts as the first power of two beyond the largest finite number, so that a result at the edge of the range may
-//! fall to either side.
+//! An infinity counts as the first power of two beyond the largest finite number, so that a result at the very edge of the range
+//! may fall to either side; a truth clearly beyond must be infinite. NaN is right where the truth is NaN, and nowhere else.
 
 use crate::dtype::{DType, Slice};
 use crate::error::{Detail, Error, Result};
@@ -120,7 +120,7 @@ pub fn check(spec: &NormSpec, inputs: &Inputs<'_>, output: Slice<'_>) -> Result<
         let statistics = RowStatistics::new(spec, inputs.input, row * hidden);
         for (channel, &truth) in truth.iter().enumerate() {
             let index = row * hidden + channel;
-            compare(spec, inputs, &statistics, index, channel, truth, output.get(index), &mut outcome);
+            compare(spec, inputs, &statistics, index, channel, truth, output.at(index), &mut outcome);
         }
     }
     Ok(outcome)
@@ -134,7 +134,7 @@ struct RowStatistics {
 
 impl RowStatistics {
     fn new(spec: &NormSpec, input: Slice<'_>, start: usize) -> Self {
-        let squares: f64 = (start..start + spec.hidden as usize).map(|i| input.get(i).powi(2)).sum();
+        let squares: f64 = (start..start + spec.hidden as usize).map(|i| input.at(i).powi(2)).sum();
         let rstd = 1.0 / (squares / spec.hidden as f64 + f64::from(spec.eps)).sqrt();
         // Close to the threshold either may be: the strict side is taken for what is clearly below or above.
         let ordinary = squares >= ORDINARY_SQUARES && squares <= f64::from(f32::MAX) * 1.01;
@@ -165,12 +165,11 @@ fn compare(
     if got != rounded {
         outcome.misrounded += 1;
     }
-    let weight = inputs.weight.map_or(1.0, |w| w.get(channel) + f64::from(spec.weight_offset));
-    let bias = inputs.bias.map_or(0.0, |b| b.get(channel));
-    let normalized = inputs.input.get(index) * row.rstd;
+    let weight = inputs.weight.map_or(1.0, |w| w.at(channel) + f64::from(spec.weight_offset));
+    let bias = inputs.bias.map_or(0.0, |b| b.at(channel));
+    let normalized = inputs.input.at(index) * row.rstd;
 
     let edge = 2f64.powi(if dtype == DType::F16 { 16 } else { 128 });
-    let (truth, got) = (truth.clamp(-edge, edge), got.clamp(-edge, edge));
     let scale = truth.abs().max(bias.abs()).min(edge / 2.0);
     let ulp = dtype.ulp(scale);
     let mut allowed = F32_ULP * DType::F32.ulp(scale) + if dtype.is_half() { ulp / 2.0 } else { 0.0 };
@@ -179,22 +178,25 @@ fn compare(
         let step = rounding.round(normalized + slack) - rounding.round(normalized - slack);
         allowed += (step * weight).abs();
     }
-    if dtype != DType::F16 && truth.abs() < MIN_NORMAL {
-        allowed = allowed.max(truth.abs());
-    }
-    if !row.rescued {
-        allowed += vanishing(spec, inputs, row, index, channel, normalized, weight);
-    }
-    let error = (got - truth).abs();
-    if truth.abs() >= 2f64.powi(dtype.min_exponent()) && truth.abs() < edge {
-        outcome.worst_ulp = outcome.worst_ulp.max(error / ulp);
-    }
-    if error > allowed {
+    allowed += vanishing(spec, inputs, row, index, channel, normalized, weight);
+    // Beyond the edge of the range by more than that, only infinity is right; up to it, infinity counts as the edge.
+    let wrong = if truth.abs() > edge + allowed {
+        got != f64::INFINITY.copysign(truth)
+    } else {
+        let flushed = dtype != DType::F16 && truth.abs() < MIN_NORMAL && got == 0.0;
+        let sign_lost = got == 0.0 && truth != 0.0 && bias == 0.0 && got.is_sign_negative() != truth.is_sign_negative();
+        let error = (got.clamp(-edge, edge) - truth).abs();
+        if truth.abs() >= 2f64.powi(dtype.min_exponent()) && truth.abs() < edge {
+            outcome.worst_ulp = outcome.worst_ulp.max(error / ulp);
+        }
+        sign_lost || (error > allowed && !flushed)
+    };
+    if wrong {
         note(outcome, Mismatch { index, got, truth, allowed });
     }
 }
 
-/// What an ordinary row may lose because a factor of this element is below the normal range.
+/// What may be lost because a factor of this element is below the normal range, where drivers flush it to zero.
 fn vanishing(
     spec: &NormSpec,
     inputs: &Inputs<'_>,
@@ -204,17 +206,17 @@ fn vanishing(
     normalized: f64,
     weight: f64,
 ) -> f64 {
-    let x = inputs.input.get(index);
-    let stored_weight = inputs.weight.map_or(1.0, |w| w.get(channel));
     let small = |v: f64| v != 0.0 && v.abs() < MIN_NORMAL;
-    let lost_x = if small(x) || small(normalized) {
-        (normalized * weight).abs().min(MIN_NORMAL * row.rstd.max(1.0) * weight.abs())
-    } else {
-        0.0
-    };
-    let lost_weight =
-        if spec.weight.is_some() && (small(stored_weight) || small(weight)) { MIN_NORMAL * normalized.abs() } else { 0.0 };
-    lost_x + lost_weight
+    // Rescued rows take numbers apart; only a value that is rounded to bf16 in between has to be put together first.
+    if row.rescued {
+        let lost = spec.normalized_dtype() == Some(DType::BF16) && small(normalized);
+        return if lost { (normalized * weight).abs() } else { 0.0 };
+    }
+    let lost_element = small(inputs.input.at(index)) || small(normalized);
+    let stored_weight = inputs.weight.map_or(1.0, |w| w.at(channel));
+    let lost_weight = spec.weight.is_some() && (small(stored_weight) || small(weight));
+    let element = if lost_element { (normalized * weight).abs().min(MIN_NORMAL * row.rstd.max(1.0) * weight.abs()) } else { 0.0 };
+    element + if lost_weight { MIN_NORMAL * normalized.abs() } else { 0.0 }
 }
 
 fn note(outcome: &mut Outcome, mismatch: Mismatch) {

@@ -1,0 +1,104 @@
+//! How operands are read and written.
+
+use super::layout::Layout;
+use super::operand::{Operand, Slot};
+use crate::dtype::DType;
+use crate::spec::NormSpec;
+
+/// Bytes of the widest access.
+pub(super) const WIDE: u64 = 16;
+
+/// How an operand is read or written. The bits of the result do not depend on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Access {
+    /// Half-words of any parity, found by shifting.
+    Element,
+    /// 32-bit words.
+    Word,
+    /// 16 bytes at a time: row start, row stride and bound length are multiples of 16.
+    Wide,
+}
+
+impl Access {
+    /// All of them.
+    pub const ALL: [Access; 3] = [Access::Element, Access::Word, Access::Wide];
+
+    /// The name in lower case.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Access::Element => "element",
+            Access::Word => "word",
+            Access::Wide => "wide",
+        }
+    }
+}
+
+/// How each operand is accessed. An absent operand has an entry without a meaning.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct AccessMap {
+    /// The rows read.
+    pub input: Access,
+    /// One value a channel.
+    pub weight: Access,
+    /// One value a channel.
+    pub bias: Access,
+    /// The rows written.
+    pub output: Access,
+}
+
+impl AccessMap {
+    /// The widest access that the layout allows, and no wider than `widest`.
+    pub(super) fn new(spec: &NormSpec, layout: &Layout, rows: u64, widest: Option<Access>) -> Self {
+        let mut map = Self { input: Access::Word, weight: Access::Word, bias: Access::Word, output: Access::Word };
+        for operand in layout.operands(spec) {
+            *map.entry(operand.slot) =
+                natural(&operand, spec.hidden, rows).min(widest.unwrap_or(Access::Wide)).max(narrowest(operand.dtype));
+        }
+        if map.output == Access::Element {
+            // Odd rows are written from their first whole word, and so every operand is read from an odd element.
+            for operand in layout.operands(spec) {
+                *map.entry(operand.slot) = narrowest(operand.dtype);
+            }
+        }
+        map
+    }
+
+    /// That of an operand.
+    pub fn get(&self, slot: Slot) -> Access {
+        match slot {
+            Slot::Input => self.input,
+            Slot::Weight => self.weight,
+            Slot::Bias => self.bias,
+            Slot::Output => self.output,
+        }
+    }
+
+    fn entry(&mut self, slot: Slot) -> &mut Access {
+        match slot {
+            Slot::Input => &mut self.input,
+            Slot::Weight => &mut self.weight,
+            Slot::Bias => &mut self.bias,
+            Slot::Output => &mut self.output,
+        }
+    }
+}
+
+/// Elements of 32 bits are words.
+fn narrowest(dtype: DType) -> Access {
+    if dtype.is_half() { Access::Element } else { Access::Word }
+}
+
+fn natural(operand: &Operand, hidden: u64, rows: u64) -> Access {
+    // A single row never steps to the next.
+    let step = if rows > 1 { operand.stride() } else { 0 };
+    let start = operand.place.offset | step;
+    let end = operand.end(hidden, rows).and_then(|end| end.checked_next_multiple_of(WIDE));
+    if start.is_multiple_of(WIDE) && end.is_some_and(|end| end <= operand.place.size) {
+        Access::Wide
+    } else if start.is_multiple_of(4) {
+        Access::Word
+    } else {
+        Access::Element
+    }
+}
