@@ -152,7 +152,7 @@ const FAULTS: &[Fault] = &[
         name: "no guard behind the last row",
         from: "let present = number < rows;",
         to: "let present = true;",
-        case: "994 of 1000 rows recorded, 24 f16",
+        case: "993 of 1000 rows, 24 f32",
         shows_on: "",
     },
     Fault {
