@@ -126,6 +126,38 @@ fn a_decode_loop_records_any_number_of_rows() {
     }
 }
 
+/// G5: an absent operand has the bits of its neutral value: no weight those of ones, no bias those of zeros.
+#[test]
+fn g5_absent_operands_are_neutral() {
+    for gpu in gpus() {
+        for dtype in DType::ALL {
+            for (hidden, preset) in [(72, Preset::Torch), (4096, Preset::Llama), (73, Preset::Gemma)] {
+                let spec = preset.spec(hidden, 1e-6).dtype(dtype).without_weight();
+                let (x, zeros) = (wave(hidden * 3, dtype), Values::round_from(dtype, &vec![0.0; hidden as usize]));
+                let bare = run(gpu, spec, &Inputs::new(&x)).unwrap();
+                let ones = spec.weight(dtype).initial_weight();
+                let weighted = run(gpu, spec.weight(dtype), &Inputs::new(&x).weight(&ones)).unwrap();
+                assert_eq!(weighted.as_slice().bytes(), bare.as_slice().bytes(), "weight, {dtype} {hidden}");
+                let biased = run(gpu, spec.bias(dtype), &Inputs::new(&x).bias(&zeros)).unwrap();
+                assert_eq!(biased.as_slice().bytes(), bare.as_slice().bytes(), "bias, {dtype} {hidden}");
+            }
+        }
+    }
+}
+
+/// K1: the library asks for the adapter's buffer limits, so that what the adapter allows can be had.
+#[test]
+fn k1_buffers_are_as_large_as_the_adapter_allows() {
+    for gpu in gpus() {
+        let limits = gpu.device().limits();
+        let adapter = pollster::block_on(adapters(false)).into_iter().find(|a| a.info().name == gpu.info().name).unwrap();
+        assert_eq!(limits.max_buffer_size, adapter.wgpu().limits().max_buffer_size);
+        assert_eq!(gpu.caps().max_binding, adapter.wgpu().limits().max_storage_buffer_binding_size);
+        let size = (300 << 20).min(limits.max_buffer_size);
+        assert_eq!(buffer(gpu, size, USAGE).size(), size);
+    }
+}
+
 /// F1, K8, K9: nothing in, nothing out, and no dispatch.
 #[test]
 fn f1_and_k9_zero_rows_give_an_empty_result() {

@@ -71,7 +71,8 @@ pub fn run(options: &Options) -> Result<ExitCode, Failure> {
     say!(
         "\nULP: the largest distance, in units of the output's last place: to the float64 reference on the same operands, and to"
     );
-    say!("what Transformers computed in f32. Time: one norm of {BATCH} in a submit. GB/s: input, weight and output, each once.");
+    say!("what Transformers computed in f32. Llama rounds before the weight: at a rounding boundary either neighbour is right.");
+    say!("Time: one norm of {BATCH} in a submit. GB/s: input, weight and output, each once.");
     if wrong.is_empty() {
         say!("All {} results are within the error model.", recording.layers.len() * DType::ALL.len());
         Ok(ExitCode::SUCCESS)

@@ -56,8 +56,18 @@ impl Choice {
 /// An error on its way to standard error.
 type Failure = Box<dyn std::error::Error>;
 
+/// The exit code for arguments that make no sense, as sysexits.h has it: 1 and 2 mean something to `verify`.
+const USAGE: u8 = 64;
+
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(message) => {
+            // Help and version come this way too, and are no error. A closed pipe is nobody's business here.
+            let _ = message.print();
+            return if message.use_stderr() { ExitCode::from(USAGE) } else { ExitCode::SUCCESS };
+        }
+    };
     let done = match arguments.command.unwrap_or(Command::Demo(arguments.demo)) {
         Command::Demo(options) => demo::run(&options),
         Command::Devices(options) => devices::run(&options),

@@ -60,6 +60,10 @@ fn verify_writes_json_and_counts() {
 fn wrong_arguments_are_explained() {
     let (output, _, err) = run(program(&["verify", "--only", "no such case"]));
     assert!(output.status.code() == Some(1) && err.contains("no such case"), "{err}");
+    let (output, _, err) = run(program(&["verify", "--tier", "most"]));
+    assert!(output.status.code() == Some(64) && err.contains("quick"), "{err}");
+    let (output, out, _) = run(program(&["--help"]));
+    assert!(output.status.success() && out.contains("devices"), "{out}");
     let (output, _, err) = run(program(&["verify", "--adapter", "no such adapter"]));
     assert!(output.status.code() == Some(2) && err.contains("no GPU adapter"), "{err}");
     let (output, _, err) = run(program(&["devices", "--adapter", "no such adapter"]));

@@ -15,9 +15,9 @@ pub const HIDDEN: [u64; 34] = [
 ];
 
 /// Row lengths that only the full tier adds.
-pub const MORE_HIDDEN: [u64; 26] = [
-    32, 41, 50, 80, 111, 123, 229, 256, 273, 576, 760, 768, 1128, 1536, 2048, 2050, 2560, 2880, 3000, 3072, 4099, 5125, 8192,
-    12_288, 14_432, 16_384,
+pub const MORE_HIDDEN: [u64; 32] = [
+    32, 41, 50, 80, 111, 123, 229, 256, 273, 576, 760, 768, 1128, 1536, 2048, 2050, 2560, 2880, 3000, 3072, 4099, 5125, 6144,
+    7168, 8192, 12_288, 14_432, 16_384, 18_432, 32_768, 65_536, 262_144,
 ];
 
 /// The whole list of a tier, in a fixed order.
@@ -54,11 +54,12 @@ fn shapes(list: &mut Vec<Case>) {
             list.push(Case::new("shapes", format!("hidden {hidden} {dtype}"), spec, 7).full());
         }
     }
-    for rows in [1, 2, 19, 37, 83, 199, 989] {
+    for rows in [1, 2, 19, 37, 83, 99, 199, 883, 989, 1024, 4096, 8192, 32_768] {
+        let quick = rows < 1000;
         let spec = NormSpec::torch(40, 1e-5).dtype(DType::F16);
-        list.push(Case::new("shapes", format!("rows {rows} of 40"), spec, rows));
+        list.push(Case::new("shapes", format!("rows {rows} of 40"), spec, rows).quick_if(quick));
         let spec = NormSpec::torch(41, 1e-5).dtype(DType::BF16);
-        list.push(Case::new("shapes", format!("rows {rows} of 41"), spec, rows));
+        list.push(Case::new("shapes", format!("rows {rows} of 41"), spec, rows).quick_if(quick));
     }
     for hidden in 257..=512 {
         for rows in [1, 3] {
@@ -211,6 +212,10 @@ fn layouts(list: &mut Vec<Case>) {
             list.push(case.regime(Regime::Mixed).quick_if(quick && hidden > 1));
         }
     }
+    // What lies between and around the rows is a NaN in every dtype, and must stay so.
+    let slack = Arrangement { offset: 3, gap: 3, ..plain };
+    let spec = NormSpec::torch(5, 1e-6).dtype(DType::F16).without_weight();
+    list.push(Case::new("layouts", "F7 3 x 5 f16 in slack of NaN", spec, 3).arranged(slack));
     for (recorded, rows) in [(0, 7), (1, 7), (4, 7), (6, 7), (994, 1000), (129, 1000)] {
         for hidden in [24, 25] {
             let spec = NormSpec::torch(hidden, 1e-6).dtype(DType::F16);
@@ -293,6 +298,11 @@ fn as_on_a_gpu(list: &mut Vec<Case>) {
             let case = Case::new("as on a GPU", format!("{name}: {hidden} {dtype}"), spec, 300).regime(Regime::Mixed);
             list.push(case.lowered(narrow).quick_if(hidden < 100));
         }
+    }
+    for rows in [83, 1] {
+        let spec = NormSpec::torch(64, 1e-6);
+        let case = Case::new("as on a GPU", format!("N5 {rows} rows for workgroups of many"), spec, rows).lowered(lowered);
+        list.push(case.forced(Force::default().rung(Rung::Multi)));
     }
     for (hidden, dtype) in [(128, DType::F16), (129, DType::BF16), (24, DType::F32)] {
         let spec = NormSpec::torch(hidden, 1e-6).dtype(dtype);

@@ -136,6 +136,8 @@ impl RowStatistics {
     fn new(spec: &NormSpec, input: Slice<'_>, start: usize) -> Self {
         let squares: f64 = (start..start + spec.hidden as usize).map(|i| input.at(i).powi(2)).sum();
         let rstd = 1.0 / (squares / spec.hidden as f64 + f64::from(spec.eps)).sqrt();
+        // A zero row with eps 0 stays zero. (An infinite scale would make its allowance a NaN, which nothing exceeds.)
+        let rstd = if rstd == f64::INFINITY { 0.0 } else { rstd };
         // Close to the threshold either may be: the strict side is taken for what is clearly below or above.
         let ordinary = squares >= ORDINARY_SQUARES && squares <= f64::from(f32::MAX) * 1.01;
         Self { rstd, rescued: !ordinary }
@@ -223,5 +225,48 @@ fn note(outcome: &mut Outcome, mismatch: Mismatch) {
     outcome.wrong += 1;
     if outcome.mismatches.len() < MOST_MISMATCHES {
         outcome.mismatches.push(mismatch);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wrong(spec: NormSpec, x: &[f32], y: &[f32]) -> usize {
+        check(&spec.without_weight(), &Inputs::new(x), y.into()).unwrap().wrong
+    }
+
+    #[test]
+    fn every_rule_can_fail() {
+        let spec = NormSpec::torch(2, 0.0);
+        // Ordinary numbers: 4 ULP, and no more.
+        let one = 1.0f32;
+        assert_eq!(wrong(spec, &[1.0, 1.0], &[one, one + 4.0 * f32::EPSILON]), 0);
+        assert_eq!(wrong(spec, &[1.0, 1.0], &[one, one + 5.0 * f32::EPSILON]), 1);
+        // Zero rows: zero, whatever the preset rounds in between.
+        assert_eq!(wrong(NormSpec::llama(2, 0.0), &[0.0, 0.0], &[0.0, 1.0]), 1);
+        // Subnormal results: exact or a zero of the right sign.
+        let tiny = [1.0f32, -1e-40];
+        let y = (2f64 / (1.0 + 1e-80)).sqrt();
+        assert_eq!(wrong(spec, &tiny, &[y as f32, (-1e-40 * y) as f32]), 0);
+        assert_eq!(wrong(spec, &tiny, &[y as f32, -0.0]), 0);
+        assert_eq!(wrong(spec, &tiny, &[y as f32, 0.0]), 1);
+        // NaN: where the truth has one, and nowhere else.
+        assert_eq!(wrong(spec, &[f32::NAN, 1.0], &[f32::NAN, f32::NAN]), 0);
+        assert_eq!(wrong(spec, &[f32::NAN, 1.0], &[f32::NAN, 1.0]), 1);
+        assert_eq!(wrong(spec, &[1.0, 1.0], &[1.0, f32::NAN]), 1);
+    }
+
+    #[test]
+    fn the_edge_of_the_range_is_an_edge() {
+        let spec = NormSpec::torch(1, 0.0);
+        let weighted = |w: f64, y: f64| {
+            let (x, w) = ([1.0f32], [w as f32]);
+            let (spec, y) = (spec.output(DType::F16), crate::dtype::Values::round_from(DType::F16, &[y]));
+            check(&spec, &Inputs::new(&x).weight(&w), y.as_slice()).unwrap().passed()
+        };
+        assert!(weighted(65504.0, 65504.0) && !weighted(65504.0, f64::INFINITY));
+        assert!(weighted(65520.0, f64::INFINITY) && weighted(65519.0, 65504.0));
+        assert!(weighted(1e6, f64::INFINITY) && !weighted(1e6, 65504.0) && !weighted(-1e6, f64::INFINITY));
     }
 }
