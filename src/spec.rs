@@ -240,13 +240,16 @@ impl NormSpec {
     /// Checks every field.
     ///
     /// # Errors
-    /// [`Error::Spec`] for hidden 0, an eps that is negative or not finite, or a weight offset that is not finite.
+    /// [`Error::Spec`] for hidden 0 or beyond 2^32, an eps that is negative or not finite, or a weight offset that is not finite.
     pub fn validate(&self) -> Result<()> {
         let wrong = |argument: &str, expected: &str, actual: String, remedy: &str| {
             Err(Error::Spec(Detail::new(argument, expected, actual, remedy)))
         };
         if self.hidden == 0 {
             return wrong("hidden", "at least 1", "0".into(), "pass the length of the last dimension");
+        }
+        if self.hidden > u64::from(u32::MAX) {
+            return wrong("hidden", "less than 2^32", self.hidden.to_string(), "shard the row");
         }
         if !(self.eps.is_finite() && self.eps >= 0.0) {
             return wrong(

@@ -3,19 +3,11 @@
 use std::process::ExitCode;
 use std::time::Instant;
 
-use clap::Args;
-use wgpu_rmsnorm::{DType, Gpu, GpuOptions, Inputs, NormSpec, Operands, Values, reference, verify};
+use wgpu_rmsnorm::{Adapter, DType, Gpu, GpuOptions, Inputs, NormSpec, Operands, Values, reference, verify};
 
 use crate::activations::{self, Layer};
 use crate::output::say;
-use crate::{Choice, Failure, table};
-
-/// Options of `demo`.
-#[derive(Debug, Args)]
-pub struct Options {
-    #[command(flatten)]
-    choice: Choice,
-}
+use crate::{Failure, no_adapter, table};
 
 /// Norms that are timed together, and how often.
 const BATCH: u32 = 32;
@@ -26,25 +18,18 @@ const REPEATS: usize = 7;
 const MOST_ULP: f64 = 8.0;
 
 /// Normalises every recorded input and prints one table.
-pub fn run(options: &Options) -> Result<ExitCode, Failure> {
+pub fn run(adapters: &[Adapter]) -> Result<ExitCode, Failure> {
     let recording = activations::read()?;
-    let mut gpu_options = GpuOptions::default();
-    gpu_options.adapter = options.choice.adapter.clone();
-    gpu_options.with_gl = options.choice.gl;
-    let gpu = match pollster::block_on(Gpu::with(gpu_options)) {
-        Ok(gpu) => Some(gpu),
-        Err(error @ wgpu_rmsnorm::Error::NoAdapter { .. }) => {
-            say!("{error}.\nThe CPU reference does the work instead.\n");
+    let gpu = match adapters.first() {
+        Some(adapter) => Some(pollster::block_on(Gpu::open(adapter, &GpuOptions::default()))?),
+        None => {
+            say!("{}.\nThe CPU reference does the work instead.\n", no_adapter());
             None
         }
-        Err(error) => return Err(error.into()),
     };
     say!("The RMSNorms of a small Llama on the prompt {:?}, eps {:e}", recording.prompt, recording.eps);
-    match &gpu {
-        Some(gpu) => {
-            let info = gpu.info();
-            say!("Adapter  {} ({} {}, {:?})\n", info.name, info.driver, info.driver_info, info.backend);
-        }
+    match adapters.first() {
+        Some(adapter) => say!("Adapter  {adapter}\n"),
         None => say!("Adapter  none: float64 on the CPU\n"),
     }
     let headings = ["layer", "shape", "dtype", "ULP to reference", "ULP to recording", "time", "GB/s"];
@@ -68,13 +53,15 @@ pub fn run(options: &Options) -> Result<ExitCode, Failure> {
         }
     }
     table::print(&rows);
-    say!(
-        "\nULP: the largest distance, in units of the output's last place: to the float64 reference on the same operands, and to"
-    );
-    say!("what Transformers computed in f32. Llama rounds before the weight: at a rounding boundary either neighbour is right.");
-    say!("Time: one norm of {BATCH} in a submit. GB/s: input, weight and output, each once.");
+    say!("\nULP: the largest distance, in units of the output's last place: to the float64 reference on the same operands,");
+    say!("and to what Transformers computed in f32 from operands that were not rounded to f16 or bf16 first.");
+    match gpu {
+        Some(_) => say!("Time: one norm of {BATCH} in a submit. GB/s: input, weight and output, each once."),
+        None => say!("Time: one norm on the CPU. GB/s: input, weight and output, each once."),
+    }
     if wrong.is_empty() {
-        say!("All {} results are within the error model.", recording.layers.len() * DType::ALL.len());
+        let against = if gpu.is_some() { "within the error model" } else { "as recorded, within the error model" };
+        say!("All {} results are {against}.", recording.layers.len() * DType::ALL.len());
         Ok(ExitCode::SUCCESS)
     } else {
         say!("Beyond the error model: {}", wrong.join(", "));

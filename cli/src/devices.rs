@@ -7,13 +7,11 @@ use serde_json::{Value, json};
 use wgpu_rmsnorm::{Adapter, DType, Gpu, GpuOptions, Layout, NormSpec, Plan, Rung, SelfTest};
 
 use crate::output::say;
-use crate::{Choice, Failure};
+use crate::{Failure, no_adapter};
 
 /// Options of `devices`.
 #[derive(Debug, Args)]
 pub struct Options {
-    #[command(flatten)]
-    choice: Choice,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -23,20 +21,12 @@ pub struct Options {
 const SHAPES: [(u64, u64); 3] = [(1, 4096), (2048, 4096), (65_536, 128)];
 
 /// Lists the adapters. Without one, says what brings one.
-pub fn run(options: &Options) -> Result<ExitCode, Failure> {
-    let found = options.choice.adapters();
-    if found.is_empty() {
-        // Opening the best adapter says which were tried and what to do.
-        let mut wanted = GpuOptions::default();
-        wanted.adapter = options.choice.adapter.clone();
-        wanted.with_gl = options.choice.gl;
-        return match pollster::block_on(Gpu::with(wanted)) {
-            Err(error) => Err(error.into()),
-            Ok(gpu) => Err(format!("an adapter came up only now: {gpu}").into()),
-        };
+pub fn run(options: &Options, adapters: &[Adapter]) -> Result<ExitCode, Failure> {
+    if adapters.is_empty() {
+        return Err(no_adapter().into());
     }
     let mut all = Vec::new();
-    for adapter in &found {
+    for adapter in adapters {
         let device = look(adapter);
         if options.json {
             all.push(device.json(adapter));
@@ -93,12 +83,19 @@ impl Device {
         match &self.gpu {
             Err(error) => say!("  opened     no: {error}\n"),
             Ok(gpu) => {
-                say!("  f16        {}", if has_f16(adapter) { "native too" } else { "decoded from words, as everywhere" });
+                say!(
+                    "  f16        {}",
+                    if has_f16(adapter) {
+                        "native, and not needed: halves are decoded from words"
+                    } else {
+                        "not native, and not needed: halves are decoded from words"
+                    }
+                );
                 say!("  plan sees  {}", gpu.caps());
                 say!("  self-test  {}", self.verdict());
                 for plan in self.plans() {
                     say!(
-                        "  f16 {:>6} x {:<5} {}, workgroups of {}, {} a row, {} rows a workgroup, order of {} lanes",
+                        "  f16 {:>6} x {:<5} {}, workgroups of {}, {} a row, {} rows a workgroup, sums in {} lanes",
                         plan.rows,
                         plan.spec.hidden,
                         plan.rung.name(),

@@ -1,6 +1,6 @@
 //! The case list on every adapter.
 
-use std::fs;
+use std::fs::File;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -12,19 +12,20 @@ use wgpu_rmsnorm::verify::{Case, CaseReport, Outcome, Status, Tier, cases, run_c
 use wgpu_rmsnorm::{Adapter, DType, Gpu, GpuOptions};
 
 use crate::output::say;
-use crate::{Choice, Failure, table};
+use crate::{Failure, no_adapter, table};
 
 /// Options of `verify`.
 #[derive(Debug, Args)]
 pub struct Options {
-    #[command(flatten)]
-    choice: Choice,
     /// How much to run
     #[arg(long, value_enum, default_value_t = Amount::Quick)]
     tier: Amount,
-    /// Only cases whose kind or name contains this
+    /// Only cases whose kind or name contains this, whatever the case
     #[arg(long, value_name = "TEXT")]
     only: Option<String>,
+    /// Print the cases instead of running them
+    #[arg(long)]
+    list: bool,
     /// Write every case and its result to this file as JSON
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -32,9 +33,9 @@ pub struct Options {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Amount {
-    /// A minute or two on a software driver
+    /// What every push should run: a minute or two on a software driver
     Quick,
-    /// Everything
+    /// Everything: ten minutes or more on a software driver
     Full,
 }
 
@@ -52,32 +53,42 @@ struct Found {
 }
 
 /// Verifies every adapter and prints a table for each.
-pub fn run(options: &Options) -> Result<ExitCode, Failure> {
-    let adapters = options.choice.adapters();
-    if adapters.is_empty() {
-        eprintln!("error: no GPU adapter to verify; `wgpu-rmsnorm devices` says what brings one");
-        return Ok(ExitCode::from(NO_ADAPTER));
-    }
+pub fn run(options: &Options, adapters: &[Adapter]) -> Result<ExitCode, Failure> {
     let mut list = cases(if options.tier == Amount::Full { Tier::Full } else { Tier::Quick });
     if let Some(text) = &options.only {
-        list.retain(|case| case.kind.contains(text.as_str()) || case.name.contains(text.as_str()));
+        let text = text.to_lowercase();
+        list.retain(|case| case.kind.to_lowercase().contains(&text) || case.name.to_lowercase().contains(&text));
         if list.is_empty() {
-            return Err(format!("no case contains {text:?} in its kind or name; see them all with --json").into());
+            return Err(format!("no case of this tier contains {text:?} in its kind or name; --list shows them").into());
         }
     }
-    let mut all = Vec::new();
-    for adapter in &adapters {
-        let found = verify(adapter, &list);
-        print(&found);
-        all.push(found);
+    if options.list {
+        list.iter().for_each(|case| say!("{}: {}", case.kind, case.name));
+        return Ok(ExitCode::SUCCESS);
     }
-    if let Some(file) = &options.json {
-        let text = serde_json::to_string_pretty(&all.iter().map(to_json).collect::<Vec<_>>())?;
-        fs::write(file, text).map_err(|e| format!("cannot write {}: {e}; choose another file", file.display()))?;
+    if adapters.is_empty() {
+        eprintln!("error: {}", no_adapter());
+        return Ok(ExitCode::from(NO_ADAPTER));
     }
-    let failed =
-        all.iter().any(|found| found.error.is_some() || found.count(|s| matches!(s, Status::Failed(_) | Status::Broken(_))) > 0);
-    Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    // A report that cannot be written is better known before the work than after it.
+    let report = match &options.json {
+        Some(file) => Some(File::create(file).map_err(|e| format!("cannot write {}: {e}; choose another file", file.display()))?),
+        None => None,
+    };
+    let all: Vec<Found> = adapters.iter().map(|adapter| verify(adapter, &list)).collect();
+    if let Some(report) = report {
+        serde_json::to_writer_pretty(report, &all.iter().map(to_json).collect::<Vec<_>>())?;
+    }
+    all.iter().for_each(print);
+    let failed = all.iter().map(Found::failed).sum::<usize>();
+    let ran: usize = all.iter().map(|found| found.cases.len()).sum();
+    if failed == 0 {
+        say!("Adapters: {}. Cases: {ran}, none wrong.", all.len());
+        Ok(ExitCode::SUCCESS)
+    } else {
+        say!("Adapters: {}. Cases: {ran}, {failed} wrong: update the driver, or report it with --json.", all.len());
+        Ok(ExitCode::FAILURE)
+    }
 }
 
 fn verify(adapter: &Adapter, list: &[Case]) -> Found {
@@ -110,6 +121,11 @@ fn verify(adapter: &Adapter, list: &[Case]) -> Found {
 }
 
 impl Found {
+    /// Cases that failed; an adapter that did not open counts as one.
+    fn failed(&self) -> usize {
+        self.count(|s| matches!(s, Status::Failed(_) | Status::Broken(_))) + usize::from(self.error.is_some())
+    }
+
     fn count(&self, which: impl Fn(&Status) -> bool) -> usize {
         self.cases.iter().filter(|case| which(&case.status)).count()
     }

@@ -58,6 +58,10 @@ impl fmt::Display for Adapter {
 /// Every adapter of Vulkan, Metal, DX12 and WebGPU (and of OpenGL where `with_gl`, and the feature `gles` is on), the best
 /// first: a discrete GPU before an integrated one, software last.
 pub async fn adapters(with_gl: bool) -> Vec<Adapter> {
+    // wgpu panics where it was built without any backend.
+    if wgpu::Instance::enabled_backend_features().is_empty() {
+        return Vec::new();
+    }
     let backends = if with_gl { BACKENDS | wgpu::Backends::GL } else { BACKENDS };
     let instance = instance(with_gl, backends);
     #[cfg(not(target_arch = "wasm32"))]
@@ -108,7 +112,7 @@ pub(crate) async fn choose(name: Option<&str>, with_gl: bool) -> Result<Adapter>
             Some(name) if !listed.is_empty() => format!("an adapter like {name:?} among {listed}"),
             _ => backends_built(with_gl),
         },
-        remedy: remedy().into(),
+        remedy: if listed.is_empty() { remedy().into() } else { "choose one of these".into() },
     })
 }
 
@@ -117,7 +121,11 @@ fn backends_built(with_gl: bool) -> String {
     let compiled = wgpu::Instance::enabled_backend_features();
     let wanted = if with_gl { BACKENDS | wgpu::Backends::GL } else { BACKENDS };
     let names: Vec<_> = (wanted & compiled).iter_names().map(|(name, _)| name.to_owned()).collect();
-    if names.is_empty() { "no backend, for this build has none for this system".into() } else { names.join(", ") }
+    if names.is_empty() {
+        "nothing, for this build has no backend (features vulkan, metal, dx12, webgpu)".into()
+    } else {
+        names.join(", ")
+    }
 }
 
 /// What brings an adapter on this system.

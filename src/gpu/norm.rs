@@ -5,7 +5,7 @@ use super::operands::Operands;
 use super::prepared::Prepared;
 use super::transfer;
 use crate::dtype::{Element, Values};
-use crate::error::Result;
+use crate::error::{Detail, Error, Result};
 use crate::inputs::Inputs;
 use crate::plan::{Force, Layout, Plan};
 use crate::spec::NormSpec;
@@ -58,7 +58,7 @@ impl Norm {
     /// ```
     ///
     /// # Errors
-    /// Those of [`Plan::new`], [`Error::Buffer`](crate::Error::Buffer) for a buffer of the wrong size or usage, and wgpu's own
+    /// Those of [`Plan::new`], [`Error::Buffer`] for a buffer of the wrong size or usage, and wgpu's own
     /// where it refuses a buffer (of another device, say).
     pub async fn prepare(&self, operands: &Operands<'_>, rows: u64) -> Result<Prepared> {
         self.prepare_with(operands, rows, Force::default()).await
@@ -67,7 +67,7 @@ impl Norm {
     /// [`Norm::prepare`] with some of the plan's choices forced.
     ///
     /// # Errors
-    /// Those of [`Norm::prepare`], and [`Error::Plan`](crate::Error::Plan) where a forced choice does not apply.
+    /// Those of [`Norm::prepare`], and [`Error::Plan`] where a forced choice does not apply.
     pub async fn prepare_with(&self, operands: &Operands<'_>, rows: u64, force: Force) -> Result<Prepared> {
         let layout = operands.layout(&self.spec)?;
         let plan = Plan::with(&self.spec, self.gpu.caps(), &layout, rows, force)?;
@@ -87,11 +87,19 @@ impl Norm {
     /// the device and waits within the call; in a browser the page's event loop does.
     ///
     /// # Errors
-    /// Those of [`Inputs::validate`]; [`Error::DType`](crate::Error::DType) where the norm does not write `T`; those of
+    /// Those of [`Inputs::validate`]; [`Error::DType`] where the norm does not write `T`; those of
     /// [`Norm::prepare`]; out of memory, device loss and time-outs.
     pub async fn run<T: Element>(&self, inputs: &Inputs<'_>) -> Result<Vec<T>> {
-        // Before any work: a norm that writes another dtype.
-        Values::round_from(self.spec.output_dtype(), &[]).into_vec::<T>()?;
+        let output = self.spec.output_dtype();
+        if output != T::DTYPE {
+            let weight = self.spec.weight.map_or("no weight".to_owned(), |w| format!("{w} weights"));
+            return Err(Error::DType(Detail::new(
+                "output",
+                format!("a norm that writes {}, as it is collected", T::DTYPE),
+                format!("{output}, by this spec's rule for {} input and {weight}", self.spec.input),
+                format!("collect into {output}, or set the dtype with NormSpec::output"),
+            )));
+        }
         self.run_values(inputs).await?.into_vec()
     }
 

@@ -41,7 +41,16 @@ impl Prepared {
         let bound = checked(gpu.device(), "create_bind_group", || {
             (0..plan.chunks.len()).map(|index| bind_group(gpu, &plan, &pipeline, &params, step, &buffers, index)).collect()
         });
-        let bind_groups = bound.await?;
+        let bind_groups = bound.await.map_err(|error| match error {
+            // Sizes, usages and alignments were checked: what is left is where the buffers come from.
+            Error::Wgpu { message, .. } => Error::Buffer(Detail::new(
+                "operands",
+                "buffers of the norm's own device",
+                message,
+                "create them on the device that the Gpu wraps",
+            )),
+            other => other,
+        })?;
         Ok(Self { gpu: gpu.clone(), plan, pipeline: Some(pipeline), bind_groups })
     }
 

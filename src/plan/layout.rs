@@ -118,7 +118,7 @@ impl Layout {
                 input.slot.name(),
                 format!("no overlap with the {} at {}", output.slot, span(output)),
                 span(input),
-                "use the in-place form, or move one of them",
+                if input.slot == Slot::Input { "use the in-place form, or move one of them" } else { "move one of them" },
             )));
         }
         Ok(())

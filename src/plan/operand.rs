@@ -103,9 +103,9 @@ impl Operand {
             Some(end) if end <= place.size => Ok(()),
             Some(end) => Err(Error::Buffer(Detail::new(
                 slot.name(),
-                format!("a buffer of at least {end} bytes"),
+                format!("a buffer of at least {end} bytes, for {rows} rows from byte {}", place.offset),
                 format!("{} bytes", place.size),
-                "make it larger; sizes are rounded up to 4 bytes",
+                "make it larger, or prepare fewer rows; sizes are rounded up to 4 bytes",
             ))),
             None => Err(Error::Shape(Detail::new(
                 slot.name(),

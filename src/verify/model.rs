@@ -9,7 +9,8 @@
 //!   [`Outcome::misrounded`] counts how often. It is much less than the full ULP that is promised, and tells apart definitions
 //!   that differ only in where they round.
 //! - Definitions that round the normalised value before the weight: where that value lies within 4 ULP (f32) of a rounding
-//!   boundary, both neighbours are right, so the step between them, times the weight, is allowed on top.
+//!   boundary, both neighbours are right, and the result is held to the nearer of the two values that follow. They differ by a
+//!   step of that dtype times the weight, which in an f32 output is thousands of ULP.
 //! - Results below the normal range of f32 and bf16 may be flushed to a zero of the right sign, as drivers do.
 //! - In a row that is not rescued, an element, or a weight, that is subnormal itself or makes `x · r` subnormal may count as
 //!   zero. So may, in any row, an `x · r` that is rounded to bf16 before the weight and is subnormal there. Such an element is 2^-80 of the largest in its row, or less.
@@ -52,8 +53,8 @@ pub struct Outcome {
     pub elements: usize,
     /// Elements beyond the error model.
     pub wrong: usize,
-    /// The largest distance from the truth, in ULP of the output's dtype at `scale`, over the elements whose truth is finite and
-    /// not below the normal range.
+    /// The largest distance from the (nearest) right value, in ULP of the output's dtype at `scale`, over the elements whose
+    /// right value is finite and not below the normal range.
     pub worst_ulp: f64,
     /// Elements that differ from the correctly rounded truth.
     pub misrounded: usize,
@@ -172,30 +173,37 @@ fn compare(
     let normalized = inputs.input.at(index) * row.rstd;
 
     let edge = 2f64.powi(if dtype == DType::F16 { 16 } else { 128 });
-    let scale = truth.abs().max(bias.abs()).min(edge / 2.0);
+    let flushable = dtype != DType::F16 && truth.abs() < MIN_NORMAL;
+    let lost = vanishing(spec, inputs, row, index, channel, normalized, weight);
+    // The right values, nearest first: one, or where the value before the weight may round either way, up to three.
+    let mut right = neighbours(spec, normalized).map(|step| truth + step * weight);
+    right.sort_by(|a, b| (a - got).abs().total_cmp(&(b - got).abs()));
+    let [nearest, ..] = right;
+
+    let scale = nearest.abs().max(bias.abs()).min(edge / 2.0);
     let ulp = dtype.ulp(scale);
-    let mut allowed = F32_ULP * DType::F32.ulp(scale) + if dtype.is_half() { ulp / 2.0 } else { 0.0 };
-    if let Some(rounding) = spec.normalized_dtype() {
-        let slack = F32_ULP * DType::F32.ulp(normalized);
-        let step = rounding.round(normalized + slack) - rounding.round(normalized - slack);
-        allowed += (step * weight).abs();
-    }
-    allowed += vanishing(spec, inputs, row, index, channel, normalized, weight);
+    let allowed = lost + F32_ULP * DType::F32.ulp(scale) + if dtype.is_half() { ulp / 2.0 } else { 0.0 };
     // Beyond the edge of the range by more than that, only infinity is right; up to it, infinity counts as the edge.
-    let wrong = if truth.abs() > edge + allowed {
-        got != f64::INFINITY.copysign(truth)
+    let wrong = if nearest.abs() > edge + allowed {
+        got != f64::INFINITY.copysign(nearest)
     } else {
-        let flushed = dtype != DType::F16 && truth.abs() < MIN_NORMAL && got == 0.0;
-        let sign_lost = got == 0.0 && truth != 0.0 && bias == 0.0 && got.is_sign_negative() != truth.is_sign_negative();
-        let error = (got.clamp(-edge, edge) - truth).abs();
-        if truth.abs() >= 2f64.powi(dtype.min_exponent()) && truth.abs() < edge {
+        let error = (got.clamp(-edge, edge) - nearest).abs();
+        if nearest.abs() >= 2f64.powi(dtype.min_exponent()) && nearest.abs() < edge {
             outcome.worst_ulp = outcome.worst_ulp.max(error / ulp);
         }
-        sign_lost || (error > allowed && !flushed)
+        let sign_lost = got == 0.0 && truth != 0.0 && bias == 0.0 && got.is_sign_negative() != truth.is_sign_negative();
+        sign_lost || (error > allowed && !(flushable && got == 0.0))
     };
     if wrong {
-        note(outcome, Mismatch { index, got, truth, allowed });
+        note(outcome, Mismatch { index, got, truth: nearest, allowed });
     }
+}
+
+/// How far the right values of `x · r`, rounded before the weight, lie from the truth's: nothing where nothing is rounded there.
+fn neighbours(spec: &NormSpec, normalized: f64) -> [f64; 3] {
+    let Some(dtype) = spec.normalized_dtype() else { return [0.0; 3] };
+    let slack = F32_ULP * DType::F32.ulp(normalized);
+    [normalized, normalized - slack, normalized + slack].map(|value| dtype.round(value) - dtype.round(normalized))
 }
 
 /// What may be lost because a factor of this element is below the normal range, where drivers flush it to zero.
