@@ -14,8 +14,9 @@
 //           Rows whose plain sum of squares overflowed or lost bits are rescued in between (parts/range.wgsl): a vote of the
 //           workgroup keeps the barriers in there uniform.
 //
-// Numerics  f32 throughout. The order of summation is fixed (src/plan/order.rs). inverseSqrt may be 2 ULP off and gets one
-//           Newton step. Products that are added to are kept from being fused (parts/unfused.wgsl). Rounding is integer arithmetic.
+// Numerics  f32 throughout. The order of summation is fixed (src/plan/order.rs). The scale is all but correctly rounded
+//           (parts/root.wgsl). What compilers might fuse or simplify is kept as written (parts/opaque.wgsl). Rounding to half types
+//           is integer arithmetic.
 
 // For every row at once: a pair of sums (of two neighbouring lanes) for each octet lane.
 var<workgroup> lane_pairs: array<vec2<f32>, LANE_PAIRS>;
@@ -74,13 +75,6 @@ fn join_lanes(slot: u32, invocation: u32) -> f32 {
     return pair.x + pair.y;
 }
 
-// 1/sqrt(v) for a normal v, within one ULP or so.
-fn inverse_root(v: f32) -> f32 {
-    let r = inverseSqrt(v);
-    let error = 1.0 - unfused_one((v * r) * r);
-    return r + unfused_one(r * (0.5 * error));
-}
-
 // Elements first .. first + 8 of an ordinary row.
 fn finish(x: Octet, w: Octet, b: Octet, scale: f32) -> Octet {
     let n = cast_normalized(Octet(x[0] * scale, x[1] * scale));
@@ -122,8 +116,8 @@ fn main(
             keep_pair(slot, lane, lane_sums(row.input, lane));
         }
         let squares = join_lanes(slot, invocation);
-        let mean = unfused_one(squares * INVERSE_HIDDEN) + params.eps;
-        var scale = Scale(inverse_root(mean), 0, needs_rescue(squares, mean));
+        let mean = mean_of(squares, params.eps);
+        var scale = Scale(inverse_root(mean), 0, needs_rescue(squares, mean.high));
 
         if (invocation == 0u) {
             rescue_row[slot] = u32(scale.rescued && row.present);

@@ -60,7 +60,7 @@ pub(crate) fn compose(plan: &Plan) -> Shader {
     let mut text = Text::default();
     text.constants(plan);
     text.bindings(plan);
-    for part in [part!("rows"), part!("unfused"), part!("octet")] {
+    for part in [part!("rows"), part!("opaque"), part!("octet")] {
         text.add(part);
     }
     text.row_count();
@@ -100,6 +100,7 @@ pub(crate) fn compose(plan: &Plan) -> Shader {
     text.rest_octet(plan);
     text.tree(plan.order.blocks());
     text.add(part!("lane_sums"));
+    text.add(part!("root"));
     text.add(part!("range"));
     text.add(KERNEL);
 
@@ -178,8 +179,12 @@ impl Text {
         for (name, value) in unsigned {
             self.line(format_args!("const {name}: u32 = {value}u;"));
         }
+        // 1 / hidden as a sum of two f32.
+        let exact = 1.0 / order.hidden as f64;
+        let inverse = exact as f32;
+        let inverse_low = (exact - f64::from(inverse)) as f32;
         for (name, value) in
-            [("INVERSE_HIDDEN", (1.0 / order.hidden as f64) as f32), ("ABSENT_weight", 1.0), ("ABSENT_bias", 0.0)]
+            [("INVERSE_HIDDEN", inverse), ("INVERSE_HIDDEN_LOW", inverse_low), ("ABSENT_weight", 1.0), ("ABSENT_bias", 0.0)]
         {
             self.line(format_args!("const {name}: f32 = {value:e}f;"));
         }

@@ -23,8 +23,8 @@ struct Fault {
 const FAULTS: &[Fault] = &[
     Fault {
         name: "wrong divisor",
-        from: "unfused_one(squares * INVERSE_HIDDEN) + params.eps;",
-        to: "squares * (1.0 / f32(HIDDEN - 1u)) + params.eps;",
+        from: "mean_of(squares, params.eps)",
+        to: "mean_of(squares * (f32(HIDDEN) / f32(HIDDEN - 1u)), params.eps)",
         case: "hidden 769 f16",
         shows_on: "",
     },
@@ -77,10 +77,16 @@ const FAULTS: &[Fault] = &[
         case: "D3 eps inside the root",
         shows_on: "",
     },
-    Fault { name: "eps of another model", from: "+ params.eps;", to: "+ 1e-5;", case: "D5 0.3, eps 1e-6", shows_on: "" },
+    Fault {
+        name: "eps of another model",
+        from: "mean_of(squares, params.eps)",
+        to: "mean_of(squares, 1e-5)",
+        case: "D5 0.3, eps 1e-6",
+        shows_on: "",
+    },
     Fault {
         name: "no Newton step",
-        from: "return r + unfused_one(r * (0.5 * error));",
+        from: "return r + opaque_one(r * (0.5 * residual));",
         to: "return r * 1.0000005;",
         case: "hidden 4096 f32",
         shows_on: "",

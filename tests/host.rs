@@ -337,7 +337,7 @@ fn the_self_test_restricts_the_plan() {
         assert_eq!(found.rungs().unwrap(), gpu.caps().rungs);
 
         // A device whose arithmetic is off fails it.
-        let broken = gpu.with_fault("* INVERSE_HIDDEN", "* (INVERSE_HIDDEN * 1.001)");
+        let broken = gpu.with_fault("mean_of(squares, params.eps)", "mean_of(squares * 1.001, params.eps)");
         assert!(matches!(pollster::block_on(broken.self_test()).unwrap().rungs(), Err(Error::SelfTest { .. })));
 
         // A rung that did not pass is not planned, and not to be forced.
@@ -357,7 +357,10 @@ fn the_self_test_finds_a_rung_that_differs() {
     for gpu in gpus() {
         // Later turns of a workgroup scale by a hair more: within the error model, but with other bits. `looped` takes them
         // for rows that share words alone.
-        let partly = gpu.with_fault("let mean = ", "let mean = select(1.0, 1.0000003, turn + slot > 0u) * ");
+        let partly = gpu.with_fault(
+            "mean_of(squares, params.eps)",
+            "mean_of(squares * select(1.0, 1.0000003, turn + slot > 0u), params.eps)",
+        );
         let found = pollster::block_on(partly.self_test()).unwrap();
         assert_eq!(found.differing, [Rung::Multi], "{found:?}");
         assert_eq!(found.rungs().unwrap(), Rungs { multi: false, ..Rungs::ALL });

@@ -2,5 +2,5 @@
 alias Octet = mat2x4<f32>;
 
 fn squares_of(v: Octet) -> Octet {
-    return Octet(unfused(v[0] * v[0]), unfused(v[1] * v[1]));
+    return Octet(opaque(v[0] * v[0]), opaque(v[1] * v[1]));
 }

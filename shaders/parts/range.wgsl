@@ -123,7 +123,7 @@ fn rescued_scale(slot: u32, invocation: u32, input: u32) -> Scale {
     }
     let squares = join_lanes(slot, invocation);
     let eps = scale_by(vec4<f32>(params.eps_fraction), vec4<i32>(params.eps_exponent - 2 * exponent)).x;
-    let factor = inverse_root(unfused_one(squares * INVERSE_HIDDEN) + eps);
+    let factor = inverse_root(mean_of(squares, eps));
     // A NaN spoils the row; an infinity divides finite elements to zero; a zero row stays zero. The sums were of no use then,
     // but their barriers are everyone's.
     if (top_bits > 0x7f800000u) {

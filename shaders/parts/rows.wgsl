@@ -10,7 +10,7 @@ struct Params {
     eps_fraction: f32, // eps = fraction * 2^exponent, for rescued ones
     eps_exponent: i32,
     weight_offset: f32,
-    zero: u32, // always 0: see unfused.wgsl
+    zero: u32, // always 0: see opaque.wgsl
     padding: u32,
 }
 

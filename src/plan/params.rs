@@ -29,7 +29,7 @@ pub struct Params {
     pub eps_exponent: i32,
     /// Added to every weight.
     pub weight_offset: f32,
-    /// Zero, which no compiler knows: see `shaders/parts/unfused.wgsl`.
+    /// Zero, which no compiler knows: see `shaders/parts/opaque.wgsl`.
     pub zero: u32,
     /// Nothing: uniforms are multiples of 16 bytes.
     pub padding: u32,
