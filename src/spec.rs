@@ -232,9 +232,13 @@ impl NormSpec {
     }
 
     /// The weights a model starts from: those that scale every channel by one. Empty without a weight.
-    pub fn initial_weight(&self) -> Values {
+    ///
+    /// # Errors
+    /// Those of [`NormSpec::validate`].
+    pub fn initial_weight(&self) -> Result<Values> {
+        self.validate()?;
         let length = if self.weight.is_some() { self.hidden as usize } else { 0 };
-        Values::round_from(self.weight.unwrap_or(DType::F32), &vec![1.0 - f64::from(self.weight_offset); length])
+        Ok(Values::round_from(self.weight.unwrap_or(DType::F32), &vec![1.0 - f64::from(self.weight_offset); length]))
     }
 
     /// Checks every field.
@@ -365,7 +369,7 @@ mod tests {
 
     #[test]
     fn weights_start_at_ones() {
-        assert_eq!(NormSpec::torch(3, 1e-6).initial_weight(), Values::F32(vec![1.0; 3]));
-        assert_eq!(NormSpec::gemma(3, 1e-6).initial_weight(), Values::F32(vec![0.0; 3]));
+        assert_eq!(NormSpec::torch(3, 1e-6).initial_weight().unwrap(), Values::F32(vec![1.0; 3]));
+        assert_eq!(NormSpec::gemma(3, 1e-6).initial_weight().unwrap(), Values::F32(vec![0.0; 3]));
     }
 }

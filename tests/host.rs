@@ -135,7 +135,7 @@ fn g5_absent_operands_are_neutral() {
                 let spec = preset.spec(hidden, 1e-6).dtype(dtype).without_weight();
                 let (x, zeros) = (wave(hidden * 3, dtype), Values::round_from(dtype, &vec![0.0; hidden as usize]));
                 let bare = run(gpu, spec, &Inputs::new(&x)).unwrap();
-                let ones = spec.weight(dtype).initial_weight();
+                let ones = spec.weight(dtype).initial_weight().unwrap();
                 let weighted = run(gpu, spec.weight(dtype), &Inputs::new(&x).weight(&ones)).unwrap();
                 assert_eq!(weighted.as_slice().bytes(), bare.as_slice().bytes(), "weight, {dtype} {hidden}");
                 let biased = run(gpu, spec.bias(dtype), &Inputs::new(&x).bias(&zeros)).unwrap();
@@ -366,6 +366,39 @@ fn the_self_test_finds_a_rung_that_differs() {
         assert_eq!(found.rungs().unwrap(), Rungs { multi: false, ..Rungs::ALL });
         let tested = pollster::block_on(partly.tested()).unwrap();
         assert!(!tested.caps().rungs.multi && tested.caps().rungs.looped);
+    }
+}
+
+/// Caps that promise more than the device has are brought down to it.
+#[test]
+fn caps_beyond_the_device_are_brought_down() {
+    for gpu in gpus() {
+        let boundless = Caps {
+            max_binding: u64::MAX,
+            max_buffer: u64::MAX,
+            max_workgroups: u32::MAX,
+            max_invocations: u32::MAX,
+            workgroup_memory: u32::MAX,
+            max_storage_buffers: u32::MAX,
+            storage_alignment: 0,
+            uniform_alignment: 0,
+            ..*gpu.caps()
+        };
+        assert_eq!(gpu.with_caps(boundless).caps(), gpu.caps());
+    }
+}
+
+/// K5: a device with less than the library needs is refused with the limit's name, before anything is made on it.
+#[test]
+fn a_device_below_the_needed_limits_is_refused() {
+    let adapter = pollster::block_on(adapters(false)).into_iter().next().unwrap();
+    let few = wgpu::Limits { max_dynamic_uniform_buffers_per_pipeline_layout: 2, ..wgpu::Limits::default() };
+    let small = wgpu::Limits { max_buffer_size: 4096, ..wgpu::Limits::default() };
+    for (required_limits, name) in [(few, "max_dynamic_uniform_buffers_per_pipeline_layout"), (small, "max_buffer_size")] {
+        let descriptor = wgpu::DeviceDescriptor { required_limits, ..Default::default() };
+        let (device, queue) = pollster::block_on(adapter.wgpu().request_device(&descriptor)).unwrap();
+        let error = Gpu::from_wgpu_blocking(device, queue).unwrap_err();
+        assert!(matches!(&error, Error::Limit(detail) if detail.argument == name), "{error}");
     }
 }
 

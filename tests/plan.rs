@@ -249,6 +249,26 @@ fn distant_operands_of_one_buffer_have_bindings_of_their_own() {
 }
 
 #[test]
+fn an_alignment_that_is_no_power_of_two_is_rounded_up_to_one() {
+    let spec = NormSpec::torch(1, 1e-6).without_weight();
+    let layout = Layout::contiguous(&spec, 40);
+    for storage_alignment in [0, 1, 17, 24] {
+        let caps = Caps { storage_alignment, max_binding: 112, ..Caps::webgpu_defaults() };
+        let plan = Plan::new(&spec, &caps, &layout, 40).unwrap();
+        let rounded = Caps { storage_alignment: storage_alignment.max(1).next_power_of_two(), ..caps };
+        check(&plan, &rounded, &layout).unwrap();
+    }
+}
+
+#[test]
+fn strides_of_weight_and_bias_are_ignored() {
+    let spec = NormSpec::torch(8, 1e-6);
+    let mut layout = Layout::contiguous(&spec, 2);
+    layout.weight.as_mut().unwrap().row_stride = u64::MAX;
+    assert_eq!(Plan::new(&spec, &Caps::webgpu_defaults(), &layout, 2).unwrap().bytes(u64::MAX), u64::MAX);
+}
+
+#[test]
 fn rows_that_share_words_go_in_pairs_or_by_atomics() {
     let shared = |hidden: u64, offset: u64, rows: u64| {
         let spec = NormSpec::torch(hidden, 1e-6).dtype(DType::F16).without_weight();

@@ -11,7 +11,7 @@ use super::pipeline::Pipeline;
 use super::self_test::SelfTest;
 use super::transfer::filled_buffer;
 use crate::error::{Detail, Error, Result};
-use crate::plan::{Caps, DeviceKind, Plan, Rungs};
+use crate::plan::{Caps, DeviceKind, Params, Plan, Rungs};
 use crate::spec::NormSpec;
 
 /// Values of a digit of the number of rows.
@@ -100,6 +100,8 @@ struct Shared {
     info: wgpu::AdapterInfo,
     /// The numbers 0 .. 255, one at each uniform alignment: the digits of the number of rows, for all recordings.
     digits: wgpu::Buffer,
+    /// The device's own caps: no others may exceed them.
+    limits: Caps,
     /// The device's alignment of dynamic uniform offsets, at least 16 bytes.
     uniform_step: u64,
     pipelines: Mutex<HashMap<String, Arc<Pipeline>>>,
@@ -166,9 +168,23 @@ impl Gpu {
     /// unless [`Gpu::tested`] is called on it.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`] or [`Error::DeviceLost`] where the device has no room for 64 KiB.
+    /// [`Error::Limit`] for a device with less than WebGPU's default limits where they are needed; [`Error::OutOfMemory`] or
+    /// [`Error::DeviceLost`] where it has no room for 64 KiB.
     pub async fn from_wgpu(device: wgpu::Device, queue: wgpu::Queue) -> Result<Self> {
         let (info, limits) = (device.adapter_info(), device.limits());
+        for (name, needed, offered) in [
+            ("max_bind_groups", 1, limits.max_bind_groups.into()),
+            ("max_bindings_per_bind_group", 9, limits.max_bindings_per_bind_group.into()),
+            ("max_uniform_buffers_per_shader_stage", 5, limits.max_uniform_buffers_per_shader_stage.into()),
+            ("max_dynamic_uniform_buffers_per_pipeline_layout", 4, limits.max_dynamic_uniform_buffers_per_pipeline_layout.into()),
+            ("max_uniform_buffer_binding_size", size_of::<Params>() as u64, limits.max_uniform_buffer_binding_size),
+            ("max_buffer_size", DIGITS * u64::from(limits.min_uniform_buffer_offset_alignment.max(16)), limits.max_buffer_size),
+        ] {
+            if offered < needed {
+                let remedy = "open the device with WebGPU's default limits or better";
+                return Err(Error::Limit(Detail::new(name, format!("at least {needed}"), offered.to_string(), remedy)));
+            }
+        }
         let caps = Caps {
             kind: if info.device_type == wgpu::DeviceType::Cpu { DeviceKind::Cpu } else { DeviceKind::Gpu },
             subgroup_min: info.subgroup_min_size,
@@ -188,7 +204,7 @@ impl Gpu {
             .flat_map(|digit| digit.to_le_bytes().into_iter().chain(std::iter::repeat_n(0, uniform_step as usize - 4)))
             .collect();
         let digits = filled_buffer(&device, "wgpu-rmsnorm digits", wgpu::BufferUsages::UNIFORM, &table).await?;
-        let shared = Shared { device, queue, info, digits, uniform_step, pipelines: Mutex::default() };
+        let shared = Shared { device, queue, info, digits, limits: caps, uniform_step, pipelines: Mutex::default() };
         Ok(Self { shared: Arc::new(shared), caps, wait_limit: GpuOptions::default().wait_limit, fault: None })
     }
 
@@ -201,10 +217,11 @@ impl Gpu {
         pollster::block_on(Self::from_wgpu(device, queue))
     }
 
-    /// The same device, planned for other caps: lower limits, or fewer rungs, to test what then happens.
+    /// The same device, planned for other caps: lower limits, fewer rungs or another kind, to test what then happens. Limits
+    /// above the device's own are brought down to them.
     #[must_use]
     pub fn with_caps(&self, caps: Caps) -> Self {
-        Self { caps, ..self.clone() }
+        Self { caps: caps.within(&self.shared.limits), ..self.clone() }
     }
 
     #[doc(hidden)]

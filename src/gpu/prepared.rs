@@ -45,9 +45,9 @@ impl Prepared {
             // Sizes, usages and alignments were checked: what is left is where the buffers come from.
             Error::Wgpu { message, .. } => Error::Buffer(Detail::new(
                 "operands",
-                "buffers of the norm's own device",
+                "live buffers of the norm's own device",
                 message,
-                "create them on the device that the Gpu wraps",
+                "create them on the device that the Gpu wraps, and destroy them after the norm",
             )),
             other => other,
         })?;

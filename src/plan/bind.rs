@@ -60,7 +60,10 @@ pub(super) fn bind(
     access: &AccessMap,
 ) -> Result<(Vec<Binding>, Vec<Chunk>)> {
     let operands = layout.operands(spec);
-    let limits = Limits { binding: caps.max_binding.min(MOST_BYTES), alignment: u64::from(caps.storage_alignment).max(WIDE) };
+    let limits = Limits {
+        binding: caps.max_binding.min(MOST_BYTES),
+        alignment: u64::from(caps.storage_alignment).max(WIDE).next_power_of_two(),
+    };
     let chunk_rows = rows_that_fit(spec, caps, &operands, &limits, rows_a_group)?;
     if rows.div_ceil(chunk_rows) > MOST_CHUNKS {
         return Err(Error::Limit(Detail::new(
@@ -141,7 +144,8 @@ fn chunk(
         }
         for operand in members {
             let first = operand.place.offset + first_row * operand.stride() - low;
-            chunk.params.place(operand.slot, first / operand.dtype.size(), operand.place.row_stride)?;
+            let stride = if operand.slot.is_by_row() { operand.place.row_stride } else { 0 };
+            chunk.params.place(operand.slot, first / operand.dtype.size(), stride)?;
         }
         chunk.ranges.push((low, size));
     }

@@ -85,6 +85,24 @@ impl Caps {
     }
 }
 
+impl Caps {
+    /// These caps where `device` has them: no limit above the device's, no alignment below.
+    #[must_use]
+    pub fn within(self, device: &Caps) -> Self {
+        Self {
+            max_binding: self.max_binding.min(device.max_binding),
+            max_buffer: self.max_buffer.min(device.max_buffer),
+            storage_alignment: self.storage_alignment.max(device.storage_alignment),
+            uniform_alignment: self.uniform_alignment.max(device.uniform_alignment),
+            max_workgroups: self.max_workgroups.min(device.max_workgroups),
+            max_invocations: self.max_invocations.min(device.max_invocations),
+            workgroup_memory: self.workgroup_memory.min(device.workgroup_memory),
+            max_storage_buffers: self.max_storage_buffers.min(device.max_storage_buffers),
+            ..self
+        }
+    }
+}
+
 impl fmt::Display for Caps {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let kind = match self.kind {

@@ -233,7 +233,8 @@ impl Plan {
     pub fn bytes(&self, rows: u64) -> u64 {
         let NormSpec { hidden, input, weight, bias, .. } = self.spec;
         let channel = |dtype: Option<DType>| if rows == 0 { 0 } else { dtype.map_or(0, |d| hidden * d.size()) };
-        rows * hidden * (input.size() + self.spec.output_dtype().size()) + channel(weight) + channel(bias)
+        let by_row = rows.saturating_mul(hidden).saturating_mul(input.size() + self.spec.output_dtype().size());
+        by_row.saturating_add(channel(weight) + channel(bias))
     }
 
     /// The kernel's text and bindings.

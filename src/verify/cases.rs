@@ -173,6 +173,12 @@ fn regimes(list: &mut Vec<Case>) {
         list.push(Case::new("range", format!("mixed rows {dtype} to f32"), spec, 10).regime(Mixed));
         list.push(Case::new("range", format!("subnormal {dtype} to f32"), spec, 10).regime(Subnormal));
     }
+    for dtype in DType::ALL {
+        let spec = NormSpec::torch(96, 0.0).dtype(dtype).bias(dtype);
+        list.push(
+            Case::new("range", format!("mixed rows with bias {dtype}"), spec, 10).regime(Mixed).weights(Weights::AnyFinite),
+        );
+    }
     // Products that overflow before the bias brings them back.
     let spec = NormSpec::torch(96, 1e-6).bias(DType::F32);
     list.push(Case::new("range", "weight near the largest, with bias", spec, 10).weights(Weights::Constant(1e38)));

@@ -13,7 +13,8 @@
 //!   step of that dtype times the weight, which in an f32 output is thousands of ULP.
 //! - Results below the normal range of f32 and bf16 may be flushed to a zero of the right sign, as drivers do.
 //! - In a row that is not rescued, an element, or a weight, that is subnormal itself or makes `x · r` subnormal may count as
-//!   zero. So may, in any row, an `x · r` that is rounded to bf16 before the weight and is subnormal there. Such an element is 2^-80 of the largest in its row, or less.
+//!   zero. So may, in any row, an `x · r` that is rounded to bf16 before the weight and is subnormal there, and a bias, or a
+//!   product that a bias is added to, that is subnormal. Such an element is 2^-80 of the largest in its row, or less.
 //!
 //! An infinity counts as the first power of two beyond the largest finite number, so that a result at the very edge of the range
 //! may fall to either side; a truth clearly beyond must be infinite. NaN is right where the truth is NaN, and nowhere else.
@@ -174,11 +175,12 @@ fn compare(
 
     let edge = 2f64.powi(if dtype == DType::F16 { 16 } else { 128 });
     let flushable = dtype != DType::F16 && truth.abs() < MIN_NORMAL;
-    let lost = vanishing(spec, inputs, row, index, channel, normalized, weight);
     // The right values, nearest first: one, or where the value before the weight may round either way, up to three.
     let mut right = neighbours(spec, normalized).map(|step| truth + step * weight);
     right.sort_by(|a, b| (a - got).abs().total_cmp(&(b - got).abs()));
     let [nearest, ..] = right;
+    let element = Element { x: inputs.input.at(index), normalized, weight, bias, product: nearest - bias };
+    let lost = vanishing(spec, inputs, row, channel, &element);
 
     let scale = nearest.abs().max(bias.abs()).min(edge / 2.0);
     let ulp = dtype.ulp(scale);
@@ -206,27 +208,38 @@ fn neighbours(spec: &NormSpec, normalized: f64) -> [f64; 3] {
     [normalized, normalized - slack, normalized + slack].map(|value| dtype.round(value) - dtype.round(normalized))
 }
 
-/// What may be lost because a factor of this element is below the normal range, where drivers flush it to zero.
-fn vanishing(
-    spec: &NormSpec,
-    inputs: &Inputs<'_>,
-    row: &RowStatistics,
-    index: usize,
-    channel: usize,
+/// One element, in float64.
+struct Element {
+    x: f64,
     normalized: f64,
     weight: f64,
-) -> f64 {
+    bias: f64,
+    /// What the bias is added to, by the nearest right value.
+    product: f64,
+}
+
+/// What may be lost because a number of this element is below the normal range, where drivers flush it to zero.
+fn vanishing(spec: &NormSpec, inputs: &Inputs<'_>, row: &RowStatistics, channel: usize, element: &Element) -> f64 {
     let small = |v: f64| v != 0.0 && v.abs() < MIN_NORMAL;
-    // Rescued rows take numbers apart; only a value that is rounded to bf16 in between has to be put together first.
-    if row.rescued {
-        let lost = spec.normalized_dtype() == Some(DType::BF16) && small(normalized);
-        return if lost { (normalized * weight).abs() } else { 0.0 };
+    let product = element.product.abs();
+    // Whatever the row: a summand of the bias's sum, and a value that is put together to be rounded to bf16.
+    let in_sum = spec.bias.is_some() && (small(element.bias) || small(element.product));
+    let mut lost = if in_sum { MIN_NORMAL } else { 0.0 };
+    if spec.normalized_dtype() == Some(DType::BF16) && small(element.normalized) {
+        lost += product;
     }
-    let lost_element = small(inputs.input.at(index)) || small(normalized);
+    // Rescued rows take everything else apart.
+    if row.rescued {
+        return lost;
+    }
+    if small(element.x) || small(element.normalized) {
+        lost += product.min(1.01 * MIN_NORMAL * row.rstd.max(1.0) * element.weight.abs());
+    }
     let stored_weight = inputs.weight.map_or(1.0, |w| w.at(channel));
-    let lost_weight = spec.weight.is_some() && (small(stored_weight) || small(weight));
-    let element = if lost_element { (normalized * weight).abs().min(MIN_NORMAL * row.rstd.max(1.0) * weight.abs()) } else { 0.0 };
-    element + if lost_weight { MIN_NORMAL * normalized.abs() } else { 0.0 }
+    if spec.weight.is_some() && (small(stored_weight) || small(element.weight)) {
+        lost += MIN_NORMAL * element.normalized.abs().max(1.0);
+    }
+    lost
 }
 
 fn note(outcome: &mut Outcome, mismatch: Mismatch) {
