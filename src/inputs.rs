@@ -1,8 +1,9 @@
 //! What a norm reads, as slices on the host.
 
-use crate::dtype::{DType, Slice};
+use crate::dtype::DType;
 use crate::error::{Detail, Error, Result};
 use crate::spec::NormSpec;
+use crate::values::Slice;
 
 /// What a norm reads, on the host: rows, and what weights and shifts their channels.
 ///

@@ -71,9 +71,10 @@ pub mod plan;
 pub mod reference;
 pub mod shader;
 mod spec;
+mod values;
 pub mod verify;
 
-pub use dtype::{DType, Element, Slice, Values};
+pub use dtype::{DType, Element};
 pub use error::{Detail, Error, Result};
 #[cfg(feature = "gpu")]
 pub use wgpu;
@@ -84,6 +85,7 @@ pub use inputs::Inputs;
 pub use plan::{Access, Caps, DeviceKind, Force, Layout, Order, Placement, Plan, Rung, Rungs};
 pub use shader::Shader;
 pub use spec::{CastOrder, NormSpec, OutputRule, Preset};
+pub use values::{Slice, Values};
 
 /// The examples of the README are run like all others.
 #[cfg(all(doctest, feature = "gpu"))]

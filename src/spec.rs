@@ -3,8 +3,9 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::dtype::{DType, Values};
+use crate::dtype::DType;
 use crate::error::{Detail, Error, Result};
+use crate::values::Values;
 
 /// A published definition of RMSNorm: a named point in the parameter space of [`NormSpec`].
 ///

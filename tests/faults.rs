@@ -3,12 +3,13 @@
 //! A fault is a piece of a kernel's text and what it is replaced by. It counts as caught where a case that passes on the sound
 //! kernel fails on the broken one.
 
+mod common;
+
 use std::process::ExitCode;
-use std::sync::Arc;
 
 use libtest_mimic::{Arguments, Failed, Trial};
+use wgpu_rmsnorm::Gpu;
 use wgpu_rmsnorm::verify::{Case, Status, Tier, cases, run_case};
-use wgpu_rmsnorm::{Gpu, GpuOptions, adapters};
 
 struct Fault {
     name: &'static str,
@@ -203,19 +204,13 @@ fn main() -> ExitCode {
     let arguments = Arguments::from_args();
     let all = cases(Tier::Full);
     let mut trials = Vec::new();
-    for adapter in pollster::block_on(adapters(false)) {
-        let name = adapter.info().name.split(" (").next().unwrap_or("adapter").to_owned();
-        let Ok(gpu) = pollster::block_on(Gpu::open(&adapter, &GpuOptions::default())) else {
-            trials.push(Trial::test(format!("[{name}] opens"), || Err("it does not".into())));
-            continue;
-        };
-        let gpu = Arc::new(gpu);
+    common::each_adapter(&mut trials, |trials, adapter, name, gpu| {
         for fault in FAULTS.iter().filter(|fault| adapter.matches(fault.shows_on)) {
             let case = all.iter().find(|c| c.name == fault.case).cloned();
             let gpu = gpu.clone();
             trials.push(Trial::test(format!("[{name}] {}", fault.name), move || caught(&gpu, fault, case)));
         }
-    }
+    });
     if trials.is_empty() {
         trials.push(Trial::test("an adapter", || Err("none was found".into())));
     }

@@ -1,14 +1,15 @@
 //! PyTorch's and Transformers' own results, against the CPU reference, the presets and every adapter.
 
+mod common;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Arc;
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use safetensors::{Dtype, SafeTensors};
 use wgpu_rmsnorm::verify::check;
-use wgpu_rmsnorm::{CastOrder, DType, Gpu, GpuOptions, Inputs, NormSpec, Preset, Values, adapters, reference};
+use wgpu_rmsnorm::{CastOrder, DType, Gpu, Inputs, NormSpec, Preset, Values, reference};
 
 /// One file: a norm, its operands, the framework's output and the truth.
 struct Golden {
@@ -75,20 +76,13 @@ fn main() -> ExitCode {
         let path = file.clone();
         trials.push(Trial::test(named("framework", file), move || the_framework_follows_the_preset(&Golden::read(&path)?)));
     }
-    for adapter in pollster::block_on(adapters(false)) {
-        let name = adapter.info().name.split(" (").next().unwrap_or("adapter").to_owned();
-        let Ok(gpu) = pollster::block_on(Gpu::open(&adapter, &GpuOptions::default())) else {
-            trials.push(Trial::test(format!("[{name}] opens"), || Err("it does not".into())));
-            continue;
-        };
-        let gpu = Arc::new(gpu);
+    common::each_adapter(&mut trials, |trials, _, name, gpu| {
         for file in &files {
             let (path, gpu) = (file.clone(), gpu.clone());
             trials.push(Trial::test(named(&format!("[{name}]"), file), move || the_device_agrees(&gpu, &Golden::read(&path)?)));
         }
-        let gpu = gpu.clone();
         trials.push(Trial::test(format!("[{name}] onnx follows its definition"), move || onnx(&gpu)));
-    }
+    });
     for (file, other, differ) in APART {
         trials.push(Trial::test(format!("apart: {file} is {}{other}", if differ { "not " } else { "" }), move || {
             let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/golden/{file}.safetensors"));

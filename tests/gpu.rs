@@ -3,12 +3,13 @@
 //! `WGPU_RMSNORM_TIER=full` runs all of it. `WGPU_RMSNORM_REQUIRE=llvmpipe,SwiftShader` fails where one of these is missing;
 //! without it, the tests run on whatever is found, and fail where nothing is.
 
+mod common;
+
 use std::process::ExitCode;
-use std::sync::Arc;
 
 use libtest_mimic::{Arguments, Failed, Trial};
+use wgpu_rmsnorm::adapters;
 use wgpu_rmsnorm::verify::{Status, Tier, cases, run_case};
-use wgpu_rmsnorm::{Gpu, GpuOptions, adapters};
 
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
@@ -18,15 +19,7 @@ fn main() -> ExitCode {
     };
     let found = pollster::block_on(adapters(false));
     let mut trials = vec![required(&found)];
-    for adapter in &found {
-        let name = adapter.info().name.split(" (").next().unwrap_or("adapter").to_owned();
-        let gpu = match pollster::block_on(Gpu::open(adapter, &GpuOptions::default())) {
-            Ok(gpu) => Arc::new(gpu),
-            Err(error) => {
-                trials.push(Trial::test(format!("[{name}] opens"), move || Err(error.to_string().into())));
-                continue;
-            }
-        };
+    common::each_adapter(&mut trials, |trials, _, name, gpu| {
         for case in cases(tier) {
             let gpu = gpu.clone();
             let trial = Trial::test(format!("[{name}] {}: {}", case.kind, case.name), move || {
@@ -40,7 +33,7 @@ fn main() -> ExitCode {
             });
             trials.push(trial);
         }
-    }
+    });
     libtest_mimic::run(&arguments, trials).exit_code()
 }
 

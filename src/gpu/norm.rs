@@ -4,11 +4,12 @@ use super::device::Gpu;
 use super::operands::Operands;
 use super::prepared::Prepared;
 use super::transfer;
-use crate::dtype::{Element, Values};
+use crate::dtype::Element;
 use crate::error::{Detail, Error, Result};
 use crate::inputs::Inputs;
 use crate::plan::{Force, Layout, Plan};
 use crate::spec::NormSpec;
+use crate::values::Values;
 
 /// A [`NormSpec`] on a [`Gpu`].
 #[derive(Debug, Clone)]

@@ -1,11 +1,12 @@
 //! The self-test: does this device compute what every other one does?
 
 use super::device::Gpu;
-use crate::dtype::{DType, Values};
+use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::inputs::Inputs;
 use crate::plan::{Force, Rung, Rungs};
 use crate::spec::NormSpec;
+use crate::values::Values;
 use crate::verify::{self, Outcome};
 
 /// What the self-test of a device found.

@@ -6,10 +6,10 @@ use super::call::checked;
 use super::device::Gpu;
 use super::norm::Norm;
 use super::operands::Operands;
-use crate::dtype::{Slice, Values};
 use crate::error::{Detail, Error, Result};
 use crate::inputs::Inputs;
 use crate::plan::Force;
+use crate::values::{Slice, Values};
 
 /// Uploads the inputs, runs the norm and reads its output, in batches of rows that fit the device's buffers.
 pub(super) async fn run(norm: &Norm, inputs: &Inputs<'_>, force: Force) -> Result<Values> {

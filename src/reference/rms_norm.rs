@@ -2,10 +2,10 @@
 
 use std::thread;
 
-use crate::dtype::Slice;
 use crate::error::Result;
 use crate::inputs::Inputs;
 use crate::spec::NormSpec;
+use crate::values::Slice;
 
 /// RMSNorm in f64: the mathematical result from the inputs as stored, rounded to
 /// [`normalized_dtype`](NormSpec::normalized_dtype) before the weight where the spec says so, and not rounded at the end.

@@ -1,8 +1,9 @@
 //! Inputs for the case list: reproducible values in the regimes that broke other implementations.
 
-use crate::dtype::{DType, Values};
+use crate::dtype::DType;
 use crate::inputs::Inputs;
 use crate::spec::NormSpec;
+use crate::values::Values;
 
 /// How the rows of a case are filled.
 #[derive(Debug, Clone, Copy, PartialEq)]

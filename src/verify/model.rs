@@ -19,11 +19,12 @@
 //! An infinity counts as the first power of two beyond the largest finite number, so that a result at the very edge of the range
 //! may fall to either side; a truth clearly beyond must be infinite. NaN is right where the truth is NaN, and nowhere else.
 
-use crate::dtype::{DType, Slice};
+use crate::dtype::DType;
 use crate::error::{Detail, Error, Result};
 use crate::inputs::Inputs;
 use crate::reference;
 use crate::spec::NormSpec;
+use crate::values::Slice;
 
 /// Allowed error of the f32 arithmetic, in ULP.
 const F32_ULP: f64 = 4.0;
@@ -283,7 +284,7 @@ mod tests {
         let spec = NormSpec::torch(1, 0.0);
         let weighted = |w: f64, y: f64| {
             let (x, w) = ([1.0f32], [w as f32]);
-            let (spec, y) = (spec.output(DType::F16), crate::dtype::Values::round_from(DType::F16, &[y]));
+            let (spec, y) = (spec.output(DType::F16), crate::values::Values::round_from(DType::F16, &[y]));
             check(&spec, &Inputs::new(&x).weight(&w), y.as_slice()).unwrap().passed()
         };
         assert!(weighted(65504.0, 65504.0) && !weighted(65504.0, f64::INFINITY));

@@ -3,11 +3,12 @@
 use super::case::{Arrangement, Case, Lowered, Twin};
 use super::data::{Data, Regime};
 use super::model::{Outcome, check};
-use crate::dtype::{DType, Slice, Values};
+use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::gpu::{Gpu, Operand, Operands, filled_buffer, new_encoder, read_into};
 use crate::inputs::Inputs;
 use crate::plan::Force;
+use crate::values::{Slice, Values};
 
 /// What fills the output before a run, a NaN in every dtype, so that what is left untouched shows; and a number for the cases
 /// in which NaN is right.
