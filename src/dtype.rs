@@ -1,9 +1,11 @@
 //! Data types, and the exact conversions between them.
 
 use std::fmt;
+use std::str::FromStr;
 
 use half::{bf16, f16};
 
+use crate::error::{Detail, Error, Result};
 use crate::values::Slice;
 
 /// How the elements of a tensor are stored.
@@ -90,6 +92,17 @@ impl DType {
     /// The type that both promote to: the wider one, f32 for f16 with bf16 (as PyTorch promotes).
     pub fn promote(self, other: DType) -> DType {
         if self == other { self } else { DType::F32 }
+    }
+}
+
+/// The name, as [`DType::name`] has it.
+impl FromStr for DType {
+    type Err = Error;
+    fn from_str(name: &str) -> Result<Self> {
+        DType::ALL
+            .into_iter()
+            .find(|dtype| dtype.name() == name)
+            .ok_or_else(|| Error::DType(Detail::new("dtype", "f32, f16 or bf16", format!("{name:?}"), "choose one of these")))
     }
 }
 

@@ -21,9 +21,8 @@ pub struct Shader {
     pub bindings: Vec<Bound>,
 }
 
-/// What a binding of a kernel is.
+/// What a binding of a kernel is. A host must know every kind, so that a new one is a breaking change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
 pub enum Bound {
     /// A uniform that holds the chunk's [`Params`](crate::plan::Params).
     Params,

@@ -1,9 +1,11 @@
 //! The recorded activations: input, weight and output of every RMSNorm of a small Llama, for one prompt.
 
+use std::error::Error;
+
 use safetensors::SafeTensors;
 use wgpu_rmsnorm::{DType, Values};
 
-use crate::Failure;
+use crate::failure::Failure;
 
 static FILE: &[u8] = include_bytes!("../assets/activations.safetensors");
 
@@ -35,17 +37,21 @@ pub struct Recording {
 
 /// Reads the recording that is part of the program.
 pub fn read() -> Result<Recording, Failure> {
+    parse().map_err(|e| Failure::new(format_args!("the recording in this program is damaged: {e}"), "build it again"))
+}
+
+fn parse() -> Result<Recording, Box<dyn Error>> {
     let tensors = SafeTensors::deserialize(FILE)?;
     let (_, header) = SafeTensors::read_metadata(FILE)?;
     let metadata = header.metadata().clone().ok_or("the recording has no metadata")?;
     let text = |key: &str| metadata.get(key).cloned().ok_or(format!("the recording has no {key}"));
-    let values = |name: String| -> Result<Vec<f64>, Failure> {
+    let values = |name: String| -> Result<Vec<f64>, Box<dyn Error>> {
         Ok(Values::from_bytes(DType::F32, tensors.tensor(&name)?.data()).as_slice().widen())
     };
     let mut names: Vec<String> = tensors.names().iter().filter_map(|n| n.strip_suffix(".input").map(str::to_owned)).collect();
     // Within a layer the input norm comes first, which is their order by name; the final norm comes last of all.
     names.sort_by_key(|name| (name == "model.norm", name.clone()));
-    let layer = |name: String| -> Result<Layer, Failure> {
+    let layer = |name: String| -> Result<Layer, Box<dyn Error>> {
         let input = format!("{name}.input");
         let shape: Vec<u64> = tensors.tensor(&input)?.shape().iter().map(|&n| n as u64).collect();
         Ok(Layer {

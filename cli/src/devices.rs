@@ -2,41 +2,34 @@
 
 use std::process::ExitCode;
 
-use clap::Args;
 use serde_json::{Value, json};
 use wgpu_rmsnorm::{Adapter, DType, Gpu, GpuOptions, Layout, NormSpec, Plan, Rung, SelfTest};
 
+use crate::Context;
+use crate::choice::no_adapter;
+use crate::explain::host;
+use crate::failure::Failure;
 use crate::output::say;
-use crate::{Failure, no_adapter};
-
-/// Options of `devices`.
-#[derive(Debug, Args)]
-pub struct Options {
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
-}
 
 /// Rows and channels of the shapes that are planned as examples: one token, a prompt, the heads of a prompt.
 const SHAPES: [(u64, u64); 3] = [(1, 4096), (2048, 4096), (65_536, 128)];
 
 /// Lists the adapters. Without one, says what brings one.
-pub fn run(options: &Options, adapters: &[Adapter]) -> Result<ExitCode, Failure> {
+pub fn run(context: &Context) -> Result<ExitCode, Failure> {
+    let report = context.json.report()?;
+    let adapters = context.choice.adapters()?;
     if adapters.is_empty() {
-        return Err(no_adapter().into());
+        return Err(no_adapter());
     }
     let mut all = Vec::new();
-    for adapter in adapters {
+    for adapter in &adapters {
         let device = look(adapter);
-        if options.json {
-            all.push(device.json(adapter));
-        } else {
+        if report.wants_text() {
             device.print(adapter);
         }
+        all.push(device.json(adapter));
     }
-    if options.json {
-        say!("{}", serde_json::to_string_pretty(&all)?);
-    }
+    report.write(&all.into())?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -112,20 +105,7 @@ impl Device {
 
     fn json(&self, adapter: &Adapter) -> Value {
         let info = adapter.info();
-        let caps = self.gpu.as_ref().ok().map(|gpu| {
-            let caps = gpu.caps();
-            json!({
-                "subgroup_min": caps.subgroup_min,
-                "subgroup_max": caps.subgroup_max,
-                "max_binding": caps.max_binding,
-                "max_buffer": caps.max_buffer,
-                "storage_alignment": caps.storage_alignment,
-                "max_workgroups": caps.max_workgroups,
-                "max_invocations": caps.max_invocations,
-                "workgroup_memory": caps.workgroup_memory,
-                "max_storage_buffers": caps.max_storage_buffers,
-            })
-        });
+        let caps = self.gpu.as_ref().ok().map(|gpu| host::caps(gpu.caps()));
         let plans: Vec<Value> = self
             .plans()
             .iter()

@@ -1,25 +1,59 @@
-//! `wgpu-rmsnorm`: RMSNorm on any GPU, shown, listed and checked.
+//! `wgpu-rmsnorm`: RMSNorm on any GPU: shown, applied to files, checked, explained.
 
 mod activations;
+mod apply;
+mod check_model;
+mod checkpoint;
+mod choice;
+mod config;
+mod definition;
 mod demo;
 mod devices;
+mod explain;
+mod failure;
+mod junit;
+mod manual;
 mod output;
+mod progress;
 mod table;
+mod tensor;
+mod timing;
 mod verify;
 
 use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
-use wgpu_rmsnorm::{Adapter, Gpu};
 
-/// RMSNorm on any GPU: shown on a real model's activations, listed, checked.
+use choice::Choice;
+use failure::{Failure, USAGE};
+use output::Json;
+
+/// RMSNorm on any GPU: shown on a real model's activations, applied to your files, checked, explained.
 #[derive(Debug, Parser)]
-#[command(name = "wgpu-rmsnorm", version)]
-struct Arguments {
+#[command(
+    name = "wgpu-rmsnorm",
+    version,
+    max_term_width = 100,
+    after_help = "Exit codes:\n  \
+        0   done, and everything that was checked is right\n  \
+        1   a result is wrong\n  \
+        2   there is no GPU adapter\n  \
+        64  not done: arguments that make no sense, or a file or a device that cannot be used"
+)]
+pub struct Arguments {
     #[command(flatten)]
-    choice: Choice,
+    context: Context,
     #[command(subcommand)]
     command: Option<Command>,
+}
+
+/// What every subcommand takes.
+#[derive(Debug, Args)]
+struct Context {
+    #[command(flatten)]
+    choice: Choice,
+    #[command(flatten)]
+    json: Json,
 }
 
 #[derive(Debug, Subcommand)]
@@ -27,52 +61,20 @@ enum Command {
     /// Normalise the recorded activations of a small Llama and compare (the default)
     Demo,
     /// List every adapter, what it offers, and what the planner would do there
-    Devices(devices::Options),
-    /// Run the case list on every adapter; exit 1 on a failure, 2 without an adapter
+    Devices,
+    /// Run the case list on every adapter: does this GPU, or this driver, compute correctly?
     Verify(verify::Options),
+    /// Normalise the rows of a .npy or .safetensors file
+    Apply(apply::Options),
+    /// Run every RMSNorm of a checkpoint with its own weights on the GPU, and compare
+    CheckModel(check_model::Options),
+    /// Show how a norm would be computed: the plan, the shader, and all that another host needs
+    Explain(explain::Options),
+    /// Print a shell's completion script
+    Completions(manual::Completions),
+    /// Print a manual page
+    Man(manual::Man),
 }
-
-/// Which adapters count.
-#[derive(Debug, Clone, Args)]
-struct Choice {
-    /// Only adapters whose name, driver or backend contains this
-    #[arg(long, value_name = "TEXT", global = true)]
-    adapter: Option<String>,
-    /// Count OpenGL adapters too (needs a build with `--features gles`)
-    #[arg(long, global = true)]
-    gl: bool,
-}
-
-impl Choice {
-    /// The adapters of this choice, the best first; none where the system has none.
-    fn adapters(&self) -> Result<Vec<Adapter>, Failure> {
-        if self.gl && !cfg!(feature = "gles") {
-            return Err("--gl needs a build with OpenGL: cargo run --release --features gles".into());
-        }
-        let found = pollster::block_on(wgpu_rmsnorm::adapters(self.gl));
-        let Some(text) = &self.adapter else { return Ok(found) };
-        let (chosen, others): (Vec<_>, Vec<_>) = found.into_iter().partition(|adapter| adapter.matches(text));
-        if chosen.is_empty() && !others.is_empty() {
-            let names: Vec<_> = others.iter().map(ToString::to_string).collect();
-            return Err(format!("no adapter matches {text:?}; there are: {}", names.join(", ")).into());
-        }
-        Ok(chosen)
-    }
-}
-
-/// Says that there is no adapter, and what brings one.
-fn no_adapter() -> String {
-    match pollster::block_on(Gpu::new()) {
-        Err(error) => error.to_string(),
-        Ok(gpu) => format!("an adapter came up only now: {gpu}"),
-    }
-}
-
-/// An error on its way to standard error.
-type Failure = Box<dyn std::error::Error>;
-
-/// The exit code where the work could not be done as it was asked for, as sysexits.h has it: 1 and 2 are verdicts.
-const USAGE: u8 = 64;
 
 fn main() -> ExitCode {
     let arguments = match Arguments::try_parse() {
@@ -83,13 +85,22 @@ fn main() -> ExitCode {
             return if message.use_stderr() { ExitCode::from(USAGE) } else { ExitCode::SUCCESS };
         }
     };
-    let done = arguments.choice.adapters().and_then(|adapters| match arguments.command.unwrap_or(Command::Demo) {
-        Command::Demo => demo::run(&adapters),
-        Command::Devices(options) => devices::run(&options, &adapters),
-        Command::Verify(options) => verify::run(&options, &adapters),
-    });
-    done.unwrap_or_else(|error| {
-        eprintln!("error: {error}");
-        ExitCode::from(USAGE)
+    run(arguments).unwrap_or_else(|failure| {
+        output::complain(&failure);
+        failure.code()
     })
+}
+
+fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
+    let context = &arguments.context;
+    match arguments.command.unwrap_or(Command::Demo) {
+        Command::Demo => demo::run(context),
+        Command::Devices => devices::run(context),
+        Command::Verify(options) => verify::run(&options, context),
+        Command::Apply(options) => apply::run(&options, context),
+        Command::CheckModel(options) => check_model::run(&options, context),
+        Command::Explain(options) => explain::run(&options, context),
+        Command::Completions(options) => manual::completions(&options),
+        Command::Man(options) => manual::man(&options),
+    }
 }

@@ -1,4 +1,4 @@
-//! Tables as they are printed.
+//! Tables and numbers as they are printed.
 
 use crate::output::say;
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
@@ -26,5 +26,14 @@ pub fn time(seconds: f64) -> String {
         s if s < 1e-3 => format!("{:.1} µs", s * 1e6),
         s if s < 1.0 => format!("{:.2} ms", s * 1e3),
         s => format!("{s:.2} s"),
+    }
+}
+
+/// Bytes in a unit that suits them.
+pub fn bytes(bytes: u64) -> String {
+    match bytes {
+        b if b < 10 << 10 => format!("{b} bytes"),
+        b if b < 10 << 20 => format!("{} KiB", b >> 10),
+        b => format!("{} MiB", b >> 20),
     }
 }

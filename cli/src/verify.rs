@@ -1,18 +1,20 @@
 //! The case list on every adapter.
 
-use std::fs::File;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
-use indicatif::{ProgressBar, ProgressStyle};
+use pollster::block_on;
 use serde_json::{Value, json};
 use wgpu_rmsnorm::verify::{Case, CaseReport, Outcome, Status, Tier, cases, run_case};
 use wgpu_rmsnorm::{Adapter, DType, Gpu, GpuOptions};
 
-use crate::output::say;
-use crate::{Failure, no_adapter, table};
+use crate::apply::outcome_json;
+use crate::choice::no_adapter;
+use crate::failure::{Failure, WRONG};
+use crate::output::{self, BAD, GOOD, say};
+use crate::{Context, junit, progress, table};
 
 /// Options of `verify`.
 #[derive(Debug, Args)]
@@ -26,9 +28,9 @@ pub struct Options {
     /// Print the cases instead of running them
     #[arg(long)]
     list: bool,
-    /// Write every case and its result to this file as JSON
+    /// Write every case and its result to this file as JUnit XML
     #[arg(long, value_name = "FILE")]
-    json: Option<PathBuf>,
+    junit: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -39,61 +41,64 @@ enum Amount {
     Full,
 }
 
-/// The exit code where there is nothing to verify.
-const NO_ADAPTER: u8 = 2;
-
 /// What the cases found on one adapter.
-struct Found {
-    adapter: String,
+pub struct Found {
+    /// Which.
+    pub adapter: String,
     /// Why the adapter did not open.
-    error: Option<String>,
-    cases: Vec<CaseReport>,
-    /// How long all of them took, data and reference included.
-    time: Duration,
+    pub error: Option<String>,
+    /// What came of every case, and how long it took, data and reference included.
+    pub cases: Vec<(CaseReport, Duration)>,
+    /// How long all of them took.
+    pub time: Duration,
 }
 
 /// Verifies every adapter and prints a table for each.
-pub fn run(options: &Options, adapters: &[Adapter]) -> Result<ExitCode, Failure> {
+pub fn run(options: &Options, context: &Context) -> Result<ExitCode, Failure> {
     let mut list = cases(if options.tier == Amount::Full { Tier::Full } else { Tier::Quick });
     if let Some(text) = &options.only {
         let text = text.to_lowercase();
         list.retain(|case| case.kind.to_lowercase().contains(&text) || case.name.to_lowercase().contains(&text));
         if list.is_empty() {
-            return Err(format!("no case of this tier contains {text:?} in its kind or name; --list shows them").into());
+            let problem = format!("--only: no case of this tier contains {text:?} in its kind or name");
+            return Err(Failure::new(problem, "--list shows them"));
         }
     }
+    let report = context.json.report()?;
     if options.list {
-        list.iter().for_each(|case| say!("{}: {}", case.kind, case.name));
+        if report.wants_text() {
+            list.iter().for_each(|case| say!("{}: {}", case.kind, case.name));
+        }
+        report.write(&list.iter().map(|case| json!({"kind": case.kind, "name": case.name})).collect())?;
         return Ok(ExitCode::SUCCESS);
     }
+    let adapters = context.choice.adapters()?;
     if adapters.is_empty() {
-        eprintln!("error: {}", no_adapter());
-        return Ok(ExitCode::from(NO_ADAPTER));
+        return Err(no_adapter());
     }
-    // A report that cannot be written is better known before the work than after it.
-    let report = match &options.json {
-        Some(file) => Some(File::create(file).map_err(|e| format!("cannot write {}: {e}; choose another file", file.display()))?),
-        None => None,
-    };
+    let junit = options.junit.as_ref().map(|path| output::open(path).map(|file| (path, file))).transpose()?;
     let all: Vec<Found> = adapters.iter().map(|adapter| verify(adapter, &list)).collect();
-    if let Some(report) = report {
-        serde_json::to_writer_pretty(report, &all.iter().map(to_json).collect::<Vec<_>>())?;
+    if let Some((path, file)) = junit {
+        let cannot = |e| Failure::file(path, format_args!("cannot be written: {e}"), "make room, or choose another file");
+        junit::write(&all, file).map_err(cannot)?;
     }
-    all.iter().for_each(print);
     let failed = all.iter().map(Found::failed).sum::<usize>();
     let ran: usize = all.iter().map(|found| found.cases.len()).sum();
-    if failed == 0 {
-        say!("Adapters: {}. Cases: {ran}, none wrong.", all.len());
-        Ok(ExitCode::SUCCESS)
-    } else {
-        say!("Adapters: {}. Cases: {ran}, {failed} wrong: update the driver, or report it with --json.", all.len());
-        Ok(ExitCode::FAILURE)
+    if report.wants_text() {
+        all.iter().for_each(print);
+        let counted = format!("Adapters: {}. Cases: {ran}", all.len());
+        match failed {
+            0 => say!("{counted}, {GOOD}none wrong{GOOD:#}."),
+            _ => say!("{counted}, {BAD}{failed} wrong{BAD:#}: update the driver, or report it with --json=FILE."),
+        }
     }
+    report.write(&all.iter().map(to_json).collect())?;
+    Ok(if failed == 0 { ExitCode::SUCCESS } else { ExitCode::from(WRONG) })
 }
 
 fn verify(adapter: &Adapter, list: &[Case]) -> Found {
     // The self-test is left out: its findings would be found again, case by case.
-    let opened = pollster::block_on(Gpu::open(adapter, &GpuOptions::default().without_self_test()));
+    let opened = block_on(Gpu::open(adapter, &GpuOptions::default().without_self_test()));
     let gpu = match opened {
         Ok(gpu) => gpu,
         Err(error) => {
@@ -105,15 +110,13 @@ fn verify(adapter: &Adapter, list: &[Case]) -> Found {
             };
         }
     };
-    let bar = ProgressBar::new(list.len() as u64);
-    if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len}  {elapsed}  {wide_msg}") {
-        bar.set_style(style);
-    }
+    let bar = progress::of_pieces(list.len() as u64);
     let start = Instant::now();
     let mut reports = Vec::new();
     for case in list {
         bar.set_message(format!("{}: {}", case.kind, case.name));
-        reports.push(pollster::block_on(run_case(&gpu, case)));
+        let start = Instant::now();
+        reports.push((block_on(run_case(&gpu, case)), start.elapsed()));
         bar.inc(1);
     }
     bar.finish_and_clear();
@@ -126,13 +129,17 @@ impl Found {
         self.count(|s| matches!(s, Status::Failed(_) | Status::Broken(_))) + usize::from(self.error.is_some())
     }
 
+    fn reports(&self) -> impl Iterator<Item = &CaseReport> {
+        self.cases.iter().map(|(case, _)| case)
+    }
+
     fn count(&self, which: impl Fn(&Status) -> bool) -> usize {
-        self.cases.iter().filter(|case| which(&case.status)).count()
+        self.cases.iter().filter(|(case, _)| which(&case.status)).count()
     }
 
     /// The kinds, in the order of the list.
     fn kinds(&self) -> Vec<&'static str> {
-        let mut kinds: Vec<&'static str> = self.cases.iter().map(|case| case.kind).collect();
+        let mut kinds: Vec<&'static str> = self.cases.iter().map(|(case, _)| case.kind).collect();
         kinds.dedup();
         let mut distinct = Vec::new();
         kinds.retain(|kind| {
@@ -154,14 +161,14 @@ fn print(found: &Found) {
     let headings = ["kind", "cases", "passed", "failed", "skipped", "elements", "f32 ULP", "f16 ULP", "bf16 ULP"];
     let mut rows = table::new(&headings, 1);
     for kind in found.kinds() {
-        rows.add_row(summary(kind, found.cases.iter().filter(|case| case.kind == kind)));
+        rows.add_row(summary(kind, found.reports().filter(|case| case.kind == kind)));
     }
-    rows.add_row(summary("all", found.cases.iter()));
+    rows.add_row(summary("all", found.reports()));
     table::print(&rows);
-    for case in &found.cases {
+    for case in found.reports() {
         match &case.status {
             Status::Failed(complaint) | Status::Broken(complaint) => {
-                say!("FAILED   {}: {}\n         {complaint}", case.kind, case.name)
+                say!("{BAD}FAILED{BAD:#}   {}: {}\n         {complaint}", case.kind, case.name)
             }
             Status::Skipped(reason) => say!("skipped  {}: {}\n         {reason}", case.kind, case.name),
             _ => {}
@@ -199,29 +206,23 @@ fn summary<'a>(name: &str, cases: impl Iterator<Item = &'a CaseReport>) -> Vec<S
 }
 
 fn to_json(found: &Found) -> Value {
-    let cases: Vec<Value> = found
-        .cases
-        .iter()
-        .map(|case| {
-            let (status, message) = match &case.status {
-                Status::Passed => ("passed", None),
-                Status::Failed(complaint) | Status::Broken(complaint) => ("failed", Some(complaint.as_str())),
-                Status::Skipped(reason) => ("skipped", Some(reason.as_str())),
-                _ => ("unknown", None),
-            };
-            json!({
-                "kind": case.kind,
-                "name": case.name,
-                "output": case.output.name(),
-                "status": status,
-                "message": message,
-                "elements": case.outcome.elements,
-                "wrong": case.outcome.wrong,
-                "worst_ulp": case.outcome.worst_ulp,
-                "misrounded": case.outcome.misrounded,
-            })
+    let case = |(case, time): &(CaseReport, Duration)| {
+        let (status, message) = match &case.status {
+            Status::Passed => ("passed", None),
+            Status::Failed(complaint) | Status::Broken(complaint) => ("failed", Some(complaint.as_str())),
+            Status::Skipped(reason) => ("skipped", Some(reason.as_str())),
+            _ => ("unknown", None),
+        };
+        json!({
+            "kind": case.kind,
+            "name": case.name,
+            "output": case.output.name(),
+            "status": status,
+            "message": message,
+            "seconds": time.as_secs_f64(),
+            "outcome": outcome_json(&case.outcome),
         })
-        .collect();
+    };
     json!({
         "adapter": found.adapter,
         "error": found.error,
@@ -229,6 +230,6 @@ fn to_json(found: &Found) -> Value {
         "passed": found.count(|s| *s == Status::Passed),
         "failed": found.count(|s| matches!(s, Status::Failed(_) | Status::Broken(_))),
         "skipped": found.count(|s| matches!(s, Status::Skipped(_))),
-        "cases": cases,
+        "cases": found.cases.iter().map(case).collect::<Vec<_>>(),
     })
 }

@@ -30,8 +30,8 @@ impl Prepared {
             return Ok(Self { gpu: gpu.clone(), plan, pipeline: None, bind_groups: Vec::new() });
         }
         let pipeline = gpu.pipeline(&plan).await?;
-        let step = (size_of::<Params>() as u64).next_multiple_of(gpu.uniform_step());
-        let mut contents = Vec::new();
+        let step = plan.params_step();
+        let mut contents = Vec::with_capacity(plan.held_bytes() as usize);
         for chunk in &plan.chunks {
             contents.extend_from_slice(bytemuck::bytes_of(&chunk.params));
             contents.resize(contents.len().next_multiple_of(step as usize), 0);

@@ -154,8 +154,10 @@ pub struct Plan {
     pub bindings: Vec<Binding>,
     /// The dispatches: one a chunk of rows. None where there are no rows.
     pub chunks: Vec<Chunk>,
-    /// Workgroups on one axis of a dispatch.
-    max_workgroups: u32,
+    /// The device it was made for.
+    pub caps: Caps,
+    /// What the caller took out of the plan's hands.
+    pub force: Force,
 }
 
 impl Plan {
@@ -201,7 +203,8 @@ impl Plan {
             access,
             bindings,
             chunks,
-            max_workgroups: caps.max_workgroups,
+            caps: *caps,
+            force,
         })
     }
 
@@ -221,7 +224,7 @@ impl Plan {
         // Pairs that share words may begin one row before the chunk.
         let shift = u64::from(self.shared_words == SharedWords::InPairs && chunk.params.output_start % 2 == 1);
         let groups = (rows.min(chunk.rows) + shift).div_ceil(u64::from(self.rows_per_group()));
-        fold(groups, u64::from(self.max_workgroups))
+        fold(groups, u64::from(self.caps.max_workgroups))
     }
 
     /// A chunk's number of rows as the kernel gets it: base-256 digits, the lowest first.
@@ -235,6 +238,17 @@ impl Plan {
         let channel = |dtype: Option<DType>| if rows == 0 { 0 } else { dtype.map_or(0, |d| hidden * d.size()) };
         let by_row = rows.saturating_mul(hidden).saturating_mul(input.size() + self.spec.output_dtype().size());
         by_row.saturating_add(channel(weight) + channel(bias))
+    }
+
+    /// Bytes of device memory that a prepared norm holds for itself: the uniform of every chunk. Whoever runs the plan needs a
+    /// table of the 256 row digits besides, once a device.
+    pub fn held_bytes(&self) -> u64 {
+        self.chunks.len() as u64 * self.params_step()
+    }
+
+    /// Bytes from one chunk's uniform to the next in a buffer that holds them all.
+    pub fn params_step(&self) -> u64 {
+        (size_of::<Params>() as u64).next_multiple_of(u64::from(self.caps.uniform_alignment).max(16))
     }
 
     /// The kernel's text and bindings.

@@ -55,6 +55,11 @@ impl Params {
         }
     }
 
+    /// The uniform as 32-bit words, for hosts that copy words rather than structs.
+    pub fn words(&self) -> [u32; 12] {
+        bytemuck::cast(*self)
+    }
+
     /// Says where an operand lies.
     pub(super) fn place(&mut self, slot: Slot, start: u64, stride: u64) -> Result<()> {
         let narrow = |value: u64| {

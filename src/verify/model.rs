@@ -56,7 +56,7 @@ pub struct Outcome {
     /// Elements beyond the error model.
     pub wrong: usize,
     /// The largest distance from the (nearest) right value, in ULP of the output's dtype at `scale`, over the elements whose
-    /// right value is finite and not below the normal range.
+    /// right value is finite and not below the normal range, and in which no number is that a driver may flush to zero.
     pub worst_ulp: f64,
     /// Elements that differ from the correctly rounded truth.
     pub misrounded: usize,
@@ -191,7 +191,7 @@ fn compare(
         got != f64::INFINITY.copysign(nearest)
     } else {
         let error = (got.clamp(-edge, edge) - nearest).abs();
-        if nearest.abs() >= 2f64.powi(dtype.min_exponent()) && nearest.abs() < edge {
+        if lost == 0.0 && nearest.abs() >= 2f64.powi(dtype.min_exponent()) && nearest.abs() < edge {
             outcome.worst_ulp = outcome.worst_ulp.max(error / ulp);
         }
         let sign_lost = got == 0.0 && truth != 0.0 && bias == 0.0 && got.is_sign_negative() != truth.is_sign_negative();

@@ -1,0 +1,197 @@
+//! The rows of a file, normalised into another.
+
+use std::process::ExitCode;
+use std::time::Instant;
+
+use clap::Args;
+use pollster::block_on;
+use serde_json::{Value, json};
+use wgpu_rmsnorm::verify::{self, Outcome};
+use wgpu_rmsnorm::{DType, Inputs, Norm, NormSpec, Values};
+
+use crate::definition::Definition;
+use crate::failure::{Failure, WRONG};
+use crate::output::{BAD, GOOD, number, say};
+use crate::tensor::{Location, Sink, Source};
+use crate::{Context, progress, table};
+
+/// Options of `apply`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    wgpu-rmsnorm apply x.npy -o y.npy --eps 1e-6\n  \
+    wgpu-rmsnorm apply x.npy -o y.npy --weight model.safetensors:model.norm.weight --config config.json --check\n\n\
+    The last dimension is normalised; all others are rows. Rows go through the GPU in batches, so that files may be larger \
+    than memory: the results are the same bits. The output appears when it is whole. A .npy file has no type for bfloat16: \
+    such a file is read with --dtype bf16, and read back in Python with numpy.load(file).view(ml_dtypes.bfloat16).")]
+pub struct Options {
+    /// What is normalised: FILE.npy or FILE.safetensors:TENSOR
+    input: Location,
+    /// Where the result goes; the end of its name says in which format
+    #[arg(short, long, value_name = "FILE")]
+    output: Location,
+    /// One factor a channel, from a file of either kind
+    #[arg(long, value_name = "FILE")]
+    weight: Option<Location>,
+    /// One summand a channel, from a file of either kind
+    #[arg(long, value_name = "FILE")]
+    bias: Option<Location>,
+    /// Compare every element with the float64 reference; a wrong result is not written
+    #[arg(long)]
+    check: bool,
+    /// Replace the output where it exists
+    #[arg(long)]
+    force: bool,
+    #[command(flatten)]
+    definition: Definition,
+}
+
+/// Bytes of input that go through the GPU at a time.
+const BATCH_BYTES: u64 = 32 << 20;
+
+/// The name of a tensor in a .safetensors file that came from a file without names.
+const UNNAMED: &str = "output";
+
+/// What is done, ready to be done.
+struct Job {
+    input: Source,
+    weight: Option<Values>,
+    bias: Option<Values>,
+    spec: NormSpec,
+    rows: u64,
+}
+
+/// Normalises a file.
+pub fn run(options: &Options, context: &Context) -> Result<ExitCode, Failure> {
+    let report = context.json.report()?;
+    let (preset, eps) = options.definition.resolve_with_eps()?;
+    let mut job = Job::new(options, |hidden| preset.spec(hidden, eps))?;
+    let (adapter, gpu) = context.choice.gpu()?;
+    let norm = gpu.norm(job.spec)?;
+    let output = job.spec.output_dtype();
+    let name = job.input.name.clone().unwrap_or(UNNAMED.into());
+    let mut sink = Sink::create(&options.output, &name, output, &job.input.shape, options.force)?;
+
+    let what = format!("{} rows of {} {}", job.rows, job.spec.hidden, job.spec.input);
+    if report.wants_text() {
+        let rounded = if job.input.is_rounded() { ", rounded from the file's own dtype" } else { "" };
+        let weight = job.spec.weight.map_or("no weight".into(), |dtype| format!("{dtype} weight"));
+        let bias = job.spec.bias.map_or(String::new(), |dtype| format!(", {dtype} bias"));
+        say!("Input    {}: {what}{rounded}", options.input);
+        say!("Norm     {preset}, eps {eps:e}, {weight}{bias}, output {output}");
+        say!("Adapter  {adapter}");
+    }
+    let start = Instant::now();
+    let checked = job.run(&norm, &mut sink, options.check)?;
+    let right = checked.as_ref().is_none_or(Outcome::passed);
+    if right {
+        sink.commit()?;
+    }
+    let seconds = start.elapsed().as_secs_f64();
+
+    let bytes = job.rows * job.spec.hidden * output.size();
+    if report.wants_text() {
+        if let Some(outcome) = &checked {
+            say!("{}", verdict(outcome, output));
+        }
+        match right {
+            true => say!("Wrote    {}: {} in {}, files included", options.output, table::bytes(bytes), table::time(seconds)),
+            false => say!("Wrote    nothing: `wgpu-rmsnorm verify` tells more about this driver"),
+        }
+    }
+    report.write(&json!({
+        "input": options.input.to_string(),
+        "output": options.output.to_string(),
+        "written": right,
+        "shape": job.input.shape,
+        "preset": preset.name(),
+        "eps": number(eps),
+        "dtypes": {
+            "input": job.spec.input.name(),
+            "weight": job.spec.weight.map(DType::name),
+            "bias": job.spec.bias.map(DType::name),
+            "output": output.name(),
+        },
+        "adapter": adapter.to_string(),
+        "seconds": seconds,
+        "check": checked.as_ref().map(outcome_json),
+    }))?;
+    Ok(if right { ExitCode::SUCCESS } else { ExitCode::from(WRONG) })
+}
+
+impl Job {
+    fn new(options: &Options, spec: impl Fn(u64) -> NormSpec) -> Result<Self, Failure> {
+        let Definition { dtype, weight_dtype, output_dtype, .. } = options.definition;
+        let input = Source::open(&options.input, dtype, "--dtype")?;
+        let hidden = input.shape.last().copied().unwrap_or(0);
+        let channels = |location: &Option<Location>, operand: &str| -> Result<Option<Values>, Failure> {
+            let Some(location) = location else { return Ok(None) };
+            Source::open(location, weight_dtype, "--weight-dtype")?.read_channels(operand, hidden).map(Some)
+        };
+        let weight = channels(&options.weight, "weight")?;
+        let bias = channels(&options.bias, "bias")?;
+
+        let mut spec = spec(hidden).input(input.dtype);
+        spec.weight = weight.as_ref().map(|values| values.as_slice().dtype());
+        spec.bias = bias.as_ref().map(|values| values.as_slice().dtype());
+        if let Some(dtype) = output_dtype {
+            spec = spec.output(dtype);
+        }
+        // A shape without a last dimension says so better than a hidden size of 0 would.
+        let rows = if input.shape.is_empty() {
+            spec.rows_of(&[])?
+        } else {
+            spec.validate().and_then(|()| spec.rows_of(&input.shape))?
+        };
+        Ok(Self { input, weight, bias, spec, rows })
+    }
+
+    /// Reads, computes, checks and writes a batch of rows after the other.
+    fn run(&mut self, norm: &Norm, sink: &mut Sink, check: bool) -> Result<Option<Outcome>, Failure> {
+        let row_bytes = self.spec.hidden * self.spec.input.size();
+        let batch = (BATCH_BYTES / row_bytes).max(1);
+        let mut outcome = check.then(Outcome::default);
+        let bar = progress::of_bytes(self.rows * row_bytes);
+        let mut left = self.rows;
+        while left > 0 {
+            let rows = left.min(batch);
+            let values = self.input.read(rows * self.spec.hidden)?;
+            let mut inputs = Inputs::new(&values);
+            inputs.weight = self.weight.as_ref().map(Values::as_slice);
+            inputs.bias = self.bias.as_ref().map(Values::as_slice);
+            let result = block_on(norm.run_values(&inputs))?;
+            if let Some(outcome) = &mut outcome {
+                outcome.merge(&verify::check(&self.spec, &inputs, result.as_slice())?);
+            }
+            sink.write(result.as_slice().bytes())?;
+            left -= rows;
+            bar.inc(rows * row_bytes);
+        }
+        bar.finish_and_clear();
+        Ok(outcome)
+    }
+}
+
+fn verdict(outcome: &Outcome, output: DType) -> String {
+    let Outcome { elements, wrong, worst_ulp, misrounded, .. } = outcome;
+    if *wrong == 0 {
+        let share = *misrounded as f64 / (*elements).max(1) as f64;
+        return format!(
+            "Checked  {elements} elements: {GOOD}all right{GOOD:#}, within {worst_ulp:.3} ULP of float64, {share:.1e} of them \
+             not the {output} nearest to it"
+        );
+    }
+    let first = outcome.mismatches.first().map_or(String::new(), |first| {
+        format!(", the first at {}: {:e} where {:e} is right, within {:e}", first.index, first.got, first.truth, first.allowed)
+    });
+    format!("Checked  {elements} elements: {BAD}{wrong} WRONG{BAD:#}{first}")
+}
+
+/// What a comparison found, for machines.
+pub fn outcome_json(outcome: &Outcome) -> Value {
+    json!({
+        "elements": outcome.elements,
+        "wrong": outcome.wrong,
+        "worst_ulp": outcome.worst_ulp,
+        "misrounded": outcome.misrounded,
+    })
+}

@@ -1,0 +1,51 @@
+//! Which adapter the work is done on.
+
+use clap::Args;
+use pollster::block_on;
+use wgpu_rmsnorm::{Adapter, Gpu, GpuOptions};
+
+use crate::failure::Failure;
+use crate::output::EVERYWHERE;
+
+/// Which adapters count.
+#[derive(Debug, Clone, Args)]
+pub struct Choice {
+    /// Only adapters whose name, driver or backend contains this
+    #[arg(long, value_name = "TEXT", global = true, help_heading = EVERYWHERE)]
+    adapter: Option<String>,
+    /// Count OpenGL adapters too (needs a build with `--features gles`)
+    #[arg(long, global = true, help_heading = EVERYWHERE)]
+    gl: bool,
+}
+
+impl Choice {
+    /// The adapters of this choice, the best first; none where the system has none.
+    pub fn adapters(&self) -> Result<Vec<Adapter>, Failure> {
+        if self.gl && !cfg!(feature = "gles") {
+            return Err(Failure::new("--gl: this build has no OpenGL", "build with it: cargo run --release --features gles"));
+        }
+        let found = block_on(wgpu_rmsnorm::adapters(self.gl));
+        let Some(text) = &self.adapter else { return Ok(found) };
+        let (chosen, others): (Vec<_>, Vec<_>) = found.into_iter().partition(|adapter| adapter.matches(text));
+        if chosen.is_empty() && !others.is_empty() {
+            let names: Vec<_> = others.iter().map(ToString::to_string).collect();
+            return Err(Failure::new(format!("--adapter: none matches {text:?}"), format!("there are: {}", names.join(", "))));
+        }
+        Ok(chosen)
+    }
+
+    /// The best adapter, opened and tested.
+    pub fn gpu(&self) -> Result<(Adapter, Gpu), Failure> {
+        let adapter = self.adapters()?.into_iter().next().ok_or_else(no_adapter)?;
+        let gpu = block_on(Gpu::open(&adapter, &GpuOptions::default()))?;
+        Ok((adapter, gpu))
+    }
+}
+
+/// That there is no adapter, and what brings one.
+pub fn no_adapter() -> Failure {
+    match block_on(Gpu::new()) {
+        Err(error) => error.into(),
+        Ok(gpu) => Failure::new(format_args!("an adapter came up only now: {gpu}"), "run this again"),
+    }
+}

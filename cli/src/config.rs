@@ -1,0 +1,68 @@
+//! A model's `config.json`: its family, its eps, the dtype of its activations.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use wgpu_rmsnorm::DType;
+
+use crate::checkpoint::families::{self, Family};
+use crate::failure::Failure;
+
+/// Where models whose configuration has several parts keep that of the language model.
+const PARTS: [&str; 2] = ["text_config", "llm_config"];
+/// More than any configuration, and no harm to read.
+const MOST_BYTES: u64 = 16 << 20;
+
+/// What a configuration says of the norms.
+#[derive(Debug)]
+pub struct ModelConfig {
+    file: PathBuf,
+    /// Its `model_type`, empty where there is none.
+    pub model_type: String,
+    /// The family of that type, where it is known.
+    pub family: Option<&'static Family>,
+    /// The dtype of the activations, where it says one.
+    pub dtype: Option<DType>,
+    eps: Option<f64>,
+}
+
+impl ModelConfig {
+    /// Reads a `config.json`, or the one in a folder.
+    pub fn read(path: &Path) -> Result<Self, Failure> {
+        let file = if path.is_dir() { path.join("config.json") } else { path.to_owned() };
+        let value = read_json(&file, "pass the config.json of the model")?;
+        let part = PARTS.iter().find_map(|part| value.get(part)).filter(|part| part.is_object());
+        let get = |key: &str| part.and_then(|part| part.get(key)).or_else(|| value.get(key));
+        let text = |key: &str| get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+
+        let model_type = text("model_type");
+        let family = families::of(&model_type);
+        let keys = family.map_or(&["rms_norm_eps", "norm_eps"][..], |family| family.eps_keys);
+        let dtype = match text("torch_dtype") + &text("dtype") {
+            name if name.contains("bfloat16") => Some(DType::BF16),
+            name if name.contains("float16") => Some(DType::F16),
+            name if name.contains("float32") => Some(DType::F32),
+            _ => None,
+        };
+        Ok(Self { eps: keys.iter().find_map(|key| get(key)?.as_f64()), file, model_type, family, dtype })
+    }
+
+    /// The model's eps.
+    pub fn eps(&self) -> Result<f32, Failure> {
+        self.eps.map(|eps| eps as f32).ok_or_else(|| {
+            Failure::file(&self.file, "it has no rms_norm_eps, as RMSNorm models do", "pass --eps, from the model's own code")
+        })
+    }
+}
+
+/// Reads a JSON file of a sensible size.
+pub fn read_json(file: &Path, remedy: &str) -> Result<Value, Failure> {
+    let fail = |problem: String| Failure::file(file, problem, remedy);
+    let size = fs::metadata(file).map_err(|e| fail(format!("cannot be read: {e}")))?.len();
+    if size > MOST_BYTES {
+        return Err(fail(format!("{size} bytes are too many for what should be a few lines of JSON")));
+    }
+    let text = fs::read(file).map_err(|e| fail(format!("cannot be read: {e}")))?;
+    serde_json::from_slice(&text).map_err(|e| fail(format!("is not JSON: {e}")))
+}

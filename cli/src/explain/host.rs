@@ -1,0 +1,107 @@
+//! A plan as JSON: all that another host needs to run it.
+
+use serde_json::{Value, json};
+use wgpu_rmsnorm::plan::{Chunk, Params};
+use wgpu_rmsnorm::shader::Bound;
+use wgpu_rmsnorm::{Caps, DType, NormSpec, Plan, Preset, Shader};
+
+use crate::output::number;
+
+pub fn caps(caps: &Caps) -> Value {
+    json!({
+        "subgroup_min": caps.subgroup_min,
+        "subgroup_max": caps.subgroup_max,
+        "max_binding": caps.max_binding,
+        "max_buffer": caps.max_buffer,
+        "storage_alignment": caps.storage_alignment,
+        "uniform_alignment": caps.uniform_alignment,
+        "max_workgroups": caps.max_workgroups,
+        "max_invocations": caps.max_invocations,
+        "workgroup_memory": caps.workgroup_memory,
+        "max_storage_buffers": caps.max_storage_buffers,
+    })
+}
+
+pub fn norm(spec: &NormSpec, preset: Preset) -> Value {
+    json!({
+        "operation": "rms_norm",
+        "preset": preset.name(),
+        "hidden": spec.hidden,
+        "eps": number(spec.eps),
+        "input": spec.input.name(),
+        "weight": spec.weight.map(DType::name),
+        "weight_offset": number(spec.weight_offset),
+        "bias": spec.bias.map(DType::name),
+        "output": spec.output_dtype().name(),
+    })
+}
+
+pub fn plan(plan: &Plan) -> Value {
+    json!({
+        "rows": plan.rows,
+        "rung": plan.rung.name(),
+        "width": plan.width,
+        "rows_at_once": plan.rows_at_once,
+        "rounds": plan.rounds,
+        "rows_per_workgroup": plan.rows_per_group(),
+        "lanes": plan.order.lanes,
+    })
+}
+
+pub fn kernel(plan: &Plan) -> Value {
+    let shader = plan.shader();
+    json!({
+        "label": shader.label,
+        "entry_point": Shader::ENTRY,
+        "workgroup_size": [plan.workgroup_size(), 1, 1],
+        "wgsl": shader.wgsl,
+    })
+}
+
+/// Every binding of group 0, by its number.
+pub fn bindings(plan: &Plan) -> Value {
+    let entry = |(number, bound): (usize, &Bound)| match *bound {
+        Bound::Params => json!({
+            "binding": number, "type": "uniform", "dynamic_offset": false, "bytes": size_of::<Params>(),
+            "holds": "params",
+        }),
+        Bound::RowDigit(digit) => json!({
+            "binding": number, "type": "uniform", "dynamic_offset": true, "bytes": 16,
+            "holds": "row_digit", "digit": digit,
+        }),
+        Bound::Storage(index) => {
+            let binding = &plan.bindings[index];
+            json!({
+                "binding": number,
+                "type": if binding.writable { "storage" } else { "read-only-storage" },
+                "dynamic_offset": false,
+                "holds": "operands",
+                "operands": binding.operands.iter().map(|slot| slot.name()).collect::<Vec<_>>(),
+                "buffer": binding.buffer,
+            })
+        }
+    };
+    plan.shader().bindings.iter().enumerate().map(entry).collect()
+}
+
+/// Every dispatch, for all rows that were planned: its uniform as 32-bit words, its digits, the ranges to bind, its grid.
+pub fn dispatches(plan: &Plan) -> Value {
+    let storage: Vec<usize> =
+        plan.shader().bindings.iter().enumerate().filter(|(_, b)| matches!(b, Bound::Storage(_))).map(|(n, _)| n).collect();
+    let dispatch = |chunk: &Chunk| {
+        let [x, y] = plan.grid(chunk, chunk.rows);
+        let ranges = storage
+            .iter()
+            .zip(&chunk.ranges)
+            .map(|(number, (offset, size))| json!({"binding": number, "offset": offset, "size": size}));
+        json!({
+            "first_row": chunk.first_row,
+            "rows": chunk.rows,
+            "params": chunk.params.words(),
+            "row_digits": Plan::digits_of(chunk.rows),
+            "ranges": ranges.collect::<Vec<_>>(),
+            "grid": [x, y, 1],
+        })
+    };
+    plan.chunks.iter().map(dispatch).collect()
+}

@@ -1,0 +1,157 @@
+//! How a norm would be computed.
+
+pub mod host;
+mod placement;
+mod translate;
+
+use std::io::{IsTerminal, stdout};
+use std::process::ExitCode;
+
+use clap::Args;
+use serde_json::json;
+use wgpu_rmsnorm::{Access, Caps, DType, Force, NormSpec, Plan, Preset, Rung};
+
+use crate::Context;
+use crate::definition::Definition;
+use crate::failure::Failure;
+use crate::output::{note, raw, say};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use placement::Place;
+use translate::Target;
+
+/// Options of `explain`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    wgpu-rmsnorm explain 512x4096 --dtype bf16\n  \
+    wgpu-rmsnorm explain 1x4096 --dtype f16 --webgpu-limits --wgsl > rms_norm.wgsl\n  \
+    wgpu-rmsnorm explain 8x4096 --place input=arena@0 --place output=arena@262144:8192 --json\n\n\
+    How to read the text: the cookbook in the library's documentation.")]
+pub struct Options {
+    /// The input's shape, such as 2x512x4096: the last dimension is normalised
+    #[arg(value_parser = shape)]
+    shape: Shape,
+    #[command(flatten)]
+    definition: Definition,
+    /// Without a weight
+    #[arg(long)]
+    no_weight: bool,
+    /// With a bias
+    #[arg(long)]
+    bias: bool,
+    /// The output replaces the input
+    #[arg(long)]
+    in_place: bool,
+    /// Where an operand lies: OPERAND=BUFFER@BYTE or OPERAND=BUFFER@BYTE:STRIDE, the stride in elements; operands with the same
+    /// BUFFER share it
+    #[arg(long = "place", value_name = "PLACE", conflicts_with = "in_place")]
+    places: Vec<Place>,
+    /// Plan for what every WebGPU device offers, not for an adapter
+    #[arg(long)]
+    webgpu_limits: bool,
+    /// Plan this rung
+    #[arg(long, value_parser = PossibleValuesParser::new(Rung::ALL.map(Rung::name)).map(rung))]
+    rung: Option<Rung>,
+    /// Plan no access wider than this
+    #[arg(long, value_parser = PossibleValuesParser::new(Access::ALL.map(Access::name)).map(access))]
+    access: Option<Access>,
+    /// Plan at most this many invocations a row
+    #[arg(long, value_name = "INVOCATIONS")]
+    width: Option<u32>,
+    /// Print the shader instead
+    #[arg(long)]
+    wgsl: bool,
+    /// Print the shader in another language instead
+    #[arg(long, value_enum, conflicts_with = "wgsl")]
+    target: Option<Target>,
+}
+
+/// Rows and the length of a row.
+#[derive(Debug, Clone)]
+struct Shape(Vec<u64>);
+
+fn shape(text: &str) -> Result<Shape, String> {
+    let dimensions: Result<Vec<u64>, _> = text.split('x').map(str::parse).collect();
+    dimensions.map(Shape).map_err(|_| "expected whole numbers with x between them, such as 512x4096".into())
+}
+
+fn rung(name: String) -> Rung {
+    Rung::ALL.into_iter().find(|rung| rung.name() == name).unwrap_or(Rung::Looped)
+}
+
+fn access(name: String) -> Access {
+    Access::ALL.into_iter().find(|access| access.name() == name).unwrap_or(Access::Element)
+}
+
+/// eps has no say in a plan: it is a number in the uniform.
+const EPS: f32 = 1e-5;
+
+/// Prints a plan.
+pub fn run(options: &Options, context: &Context) -> Result<ExitCode, Failure> {
+    let report = context.json.report()?;
+    let (preset, eps) = options.definition.resolve()?;
+    let spec = spec(options, preset, eps.unwrap_or(EPS))?;
+    let rows = spec.rows_of(&options.shape.0)?;
+    let (device, caps) = device(options, context)?;
+    let layout = placement::layout(&spec, rows, &options.places, options.in_place)?;
+    let mut force = Force::default();
+    (force.rung, force.access, force.width) = (options.rung, options.access, options.width);
+    let plan = Plan::with(&spec, &caps, &layout, rows, force)?;
+    let translated = options.target.map(|target| translate::translate(&plan, target)).transpose()?;
+
+    if report.wants_text() {
+        match &translated {
+            _ if options.wgsl => say!("{}", plan.shader().wgsl.trim_end()),
+            None => say!("{device}: {caps}\n{plan}"),
+            Some(_) if options.target == Some(Target::Spirv) && stdout().is_terminal() => {
+                return Err(Failure::new(
+                    "SPIR-V is binary, and standard output is a terminal",
+                    "send it to a file: > rms_norm.spv",
+                ));
+            }
+            Some(bytes) => raw(bytes),
+        }
+    }
+    let translation = translated.map(|bytes| translate::to_json(options.target, &bytes));
+    report.write(&json!({
+        "device": device,
+        "caps": host::caps(&caps),
+        "norm": host::norm(&spec, preset),
+        "plan": host::plan(&plan),
+        "kernel": host::kernel(&plan),
+        "bindings": host::bindings(&plan),
+        "dispatches": host::dispatches(&plan),
+        "bytes_moved": plan.bytes(rows),
+        "bytes_held": plan.held_bytes(),
+        "translation": translation,
+    }))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn spec(options: &Options, preset: Preset, eps: f32) -> Result<NormSpec, Failure> {
+    let Definition { dtype, weight_dtype, output_dtype, .. } = options.definition;
+    let hidden = options.shape.0.last().copied().unwrap_or(0);
+    let input = dtype.unwrap_or(DType::F32);
+    let channel = weight_dtype.unwrap_or(input);
+    let mut spec = preset.spec(hidden, eps).input(input);
+    spec.weight = (!options.no_weight).then_some(channel);
+    spec.bias = options.bias.then_some(channel);
+    if let Some(dtype) = output_dtype {
+        spec = spec.output(dtype);
+    }
+    spec.validate()?;
+    Ok(spec)
+}
+
+/// The device that is planned for.
+fn device(options: &Options, context: &Context) -> Result<(String, Caps), Failure> {
+    let defaults = ("Any WebGPU device".to_owned(), Caps::webgpu_defaults());
+    if options.webgpu_limits {
+        return Ok(defaults);
+    }
+    if context.choice.adapters()?.is_empty() {
+        note("there is no adapter here: this is the plan for what every WebGPU device offers");
+        return Ok(defaults);
+    }
+    let (adapter, gpu) = context.choice.gpu()?;
+    Ok((adapter.to_string(), *gpu.caps()))
+}
