@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 use wgpu_rmsnorm::plan::{SharedWords, Slot};
+use wgpu_rmsnorm::verify::{Tier, cases};
 use wgpu_rmsnorm::{Access, Caps, DType, DeviceKind, Error, Force, Layout, NormSpec, Order, Placement, Plan, Rung};
 
 fn plan(spec: &NormSpec, caps: &Caps, rows: u64) -> Plan {
@@ -315,7 +316,20 @@ fn short_rows_share_a_workgroup_and_long_rows_do_not() {
 fn a_plan_explains_itself() {
     let spec = NormSpec::llama(129, 1e-5).dtype(DType::BF16);
     let text = plan(&spec, &Caps::webgpu_defaults(), 40).to_string();
-    for words in ["40 rows of 129", "rung", "order", "share 32-bit words", "output by element, read_write", "moves"] {
+    for words in
+        ["40 rows of 129", "rung", "order", "share 32-bit words", "output, an element at a time; read_write", "moves", "holds"]
+    {
         assert!(text.contains(words), "{words:?} in\n{text}");
+    }
+}
+
+#[test]
+fn real_sizes_are_beyond_a_binding_and_a_grid_axis() {
+    let caps = Caps::webgpu_defaults();
+    let list: Vec<_> = cases(Tier::Full).into_iter().filter(|case| case.kind == "real sizes").collect();
+    assert!(list.len() >= 2 && list.iter().any(|case| case.rows > 65_535));
+    for case in list {
+        assert!(case.rows * case.spec.hidden * case.spec.input.size() > caps.max_binding, "{}", case.name);
+        assert!(plan(&case.spec, &caps, case.rows).chunks.len() > 1, "{}", case.name);
     }
 }

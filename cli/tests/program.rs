@@ -1,25 +1,8 @@
-//! The program as a user runs it.
+//! The demo, the list of devices, the verification, and what all subcommands have in common.
 
-use std::process::{Command, Output};
+mod common;
 
-fn program(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_wgpu-rmsnorm"));
-    command.args(arguments);
-    command
-}
-
-/// A machine without any Vulkan driver, as far as the loader can see.
-fn without_adapter(arguments: &[&str]) -> Command {
-    let mut command = program(arguments);
-    command.env("VK_ICD_FILENAMES", "/nonexistent").env("VK_DRIVER_FILES", "/nonexistent");
-    command
-}
-
-fn run(mut command: Command) -> (Output, String, String) {
-    let output = command.output().unwrap();
-    let (out, err) = (String::from_utf8(output.stdout.clone()).unwrap(), String::from_utf8(output.stderr.clone()).unwrap());
-    (output, out, err)
-}
+use common::*;
 
 #[test]
 fn the_demo_is_the_default_and_passes() {
@@ -43,17 +26,63 @@ fn devices_lists_adapters_for_people_and_machines() {
 }
 
 #[test]
-fn verify_writes_json_and_counts() {
-    let file = std::env::temp_dir().join(format!("wgpu-rmsnorm-verify-{}.json", std::process::id()));
-    let (output, out, err) = run(program(&["verify", "--only", "D", "--json", file.to_str().unwrap()]));
-    assert!(output.status.success(), "{out}{err}");
-    let report: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
-    std::fs::remove_file(&file).unwrap();
+fn verify_writes_json_and_junit_and_counts() {
+    let folder = tempfile::tempdir().unwrap();
+    let (output, out, err) = run_in(folder.path(), &["verify", "--only", "e2 ", "--json=report.json", "--junit", "report.xml"]);
+    assert!(output.status.success() && out.contains("none wrong"), "{out}{err}");
+    let report = std::fs::read_to_string(folder.path().join("report.json")).unwrap();
+    let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+    let junit = std::fs::read_to_string(folder.path().join("report.xml")).unwrap();
     for adapter in report.as_array().unwrap() {
         let cases = adapter["cases"].as_array().unwrap();
-        assert!(cases.len() > 5 && cases.iter().all(|case| case["status"] == "passed"), "{report}");
+        assert!(cases.len() >= 5 && cases.iter().all(|case| case["status"] == "passed"), "{report}");
         assert_eq!(adapter["passed"].as_u64(), Some(cases.len() as u64));
+        let suite = format!("<testsuite name=\"{}\" tests=\"{}\"", adapter["adapter"].as_str().unwrap(), cases.len());
+        assert!(junit.contains(&suite), "{suite} in {junit}");
     }
+    assert!(junit.contains("name=\"E2 torch weight 3.7\" classname="), "{junit}");
+}
+
+/// JSON comes alone on standard output, and parses, for every subcommand that reports.
+#[test]
+fn json_is_alone_on_standard_output() {
+    for arguments in [
+        &["demo"][..],
+        &["devices"],
+        &["verify", "--only", "d3"],
+        &["verify", "--list"],
+        &["explain", "4x64"],
+        &["check-model", MODEL],
+    ] {
+        let (output, out, err) = run(program(&[arguments, &["--json"]].concat()));
+        assert!(output.status.success(), "{arguments:?}: {err}");
+        assert!(serde_json::from_str::<serde_json::Value>(&out).is_ok(), "{arguments:?}: {out}");
+    }
+}
+
+/// Colours are for terminals: a pipe gets none.
+#[test]
+fn pipes_get_no_colours() {
+    for arguments in [&["demo"][..], &["verify", "--only", "d3"], &["--help"], &["explain"], &["explain", "0x0"]] {
+        let (_, out, err) = run(program(arguments));
+        assert!(!out.contains('\x1b') && !err.contains('\x1b'), "{arguments:?}: {out}{err}");
+    }
+}
+
+#[test]
+fn completions_and_manual_pages_are_written() {
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        let (output, out, _) = run(program(&["completions", shell]));
+        assert!(output.status.success() && out.contains("check-model"), "{shell}: {out}");
+    }
+    let (output, out, _) = run(program(&["man"]));
+    assert!(output.status.success() && out.contains(".TH wgpu-rmsnorm 1") && out.contains("Exit codes"), "{out}");
+    for subcommand in ["demo", "devices", "verify", "apply", "check-model", "explain", "completions", "man"] {
+        let (output, out, _) = run(program(&["man", subcommand]));
+        assert!(output.status.success() && out.contains(&format!(".TH wgpu-rmsnorm-{subcommand} 1")), "{subcommand}: {out}");
+    }
+    let (output, _, err) = run(program(&["man", "woman"]));
+    assert!(output.status.code() == Some(64) && err.contains("there are: demo, devices"), "{err}");
 }
 
 #[test]
@@ -70,7 +99,7 @@ fn wrong_arguments_are_explained() {
     assert!(output.status.code() == Some(64) && err.contains("quick"), "{err}");
     let (output, out, _) = run(program(&["--help"]));
     assert!(output.status.success() && out.contains("devices"), "{out}");
-    let (output, _, err) = run(program(&["verify", "--only", "D3", "--json", "/nonexistent/report.json"]));
+    let (output, _, err) = run(program(&["verify", "--only", "D3", "--json=/nonexistent/report.json"]));
     assert!(output.status.code() == Some(64) && err.contains("/nonexistent/report.json"), "{err}");
 }
 
@@ -83,7 +112,11 @@ fn m1_without_an_adapter_the_demo_works_on_the_cpu_and_verify_exits_with_2() {
     let (output, _, err) = run(without_adapter(&["verify"]));
     assert_eq!(output.status.code(), Some(2), "{err}");
     let (output, _, err) = run(without_adapter(&["devices"]));
-    assert!(output.status.code() == Some(64) && err.contains("mesa-vulkan-drivers"), "{err}");
+    assert!(output.status.code() == Some(2) && err.contains("mesa-vulkan-drivers"), "{err}");
+    let (output, _, err) = run(without_adapter(&["check-model", MODEL]));
+    assert!(output.status.code() == Some(2) && err.contains("mesa-vulkan-drivers"), "{err}");
+    let (output, out, err) = run(without_adapter(&["explain", "4x64"]));
+    assert!(output.status.success() && out.contains("Any WebGPU device") && err.contains("note: there is no adapter"), "{err}");
 }
 
 #[test]
@@ -93,12 +126,15 @@ fn a_reader_that_leaves_early_is_no_error() {
     drop(child.stdout.take());
     assert_ne!(child.wait().unwrap().code(), Some(101), "a panic");
     // Nor does it lose the report and the verdict.
-    let file = std::env::temp_dir().join(format!("wgpu-rmsnorm-closed-{}.json", std::process::id()));
-    let arguments = ["verify", "--only", "d3", "--json", file.to_str().unwrap()];
-    let mut child = program(&arguments).stdout(Stdio::piped()).spawn().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let mut child = program(&["verify", "--only", "d3", "--json=closed.json"])
+        .current_dir(folder.path())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
     drop(child.stdout.take());
     assert_eq!(child.wait().unwrap().code(), Some(0));
-    let report: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
-    std::fs::remove_file(&file).unwrap();
+    let report = std::fs::read_to_string(folder.path().join("closed.json")).unwrap();
+    let report: serde_json::Value = serde_json::from_str(&report).unwrap();
     assert!(report[0]["passed"].as_u64().is_some_and(|n| n > 0));
 }

@@ -1,5 +1,7 @@
 //! Host slices in, host values out.
 
+use std::ops::Range;
+
 use futures_intrusive::channel::shared::oneshot_channel;
 
 use super::call::checked;
@@ -42,7 +44,7 @@ pub(super) async fn run(norm: &Norm, inputs: &Inputs<'_>, force: Force) -> Resul
         let prepared = norm.prepare_with(&operands, part_rows, force).await?;
         let mut encoder = new_encoder(gpu).await?;
         prepared.record_in(&mut encoder, part_rows)?;
-        read_into(gpu, encoder, &output, part_rows * output_row, &mut bytes).await?;
+        read_into(gpu, encoder, &output, 0..part_rows * output_row, &mut bytes).await?;
     }
     Ok(Values::from_bytes(output_dtype, &bytes))
 }
@@ -69,16 +71,63 @@ pub(crate) async fn new_encoder(gpu: &Gpu) -> Result<wgpu::CommandEncoder> {
     checked(gpu.device(), "create_command_encoder", || gpu.device().create_command_encoder(&descriptor)).await
 }
 
-/// Submits the encoder with a copy of the first `bytes` of `source` behind it, waits, and appends them to `to`.
+impl Gpu {
+    /// Copies a range of a buffer to the host, after everything that was submitted before. It submits and waits: made for results
+    /// and tests rather than for every step of an engine.
+    ///
+    /// ```no_run
+    /// # async fn look(gpu: wgpu_rmsnorm::Gpu, normed: &wgpu::Buffer) -> wgpu_rmsnorm::Result<()> {
+    /// use wgpu_rmsnorm::{DType, Values};
+    ///
+    /// let first_row = Values::from_bytes(DType::F16, &gpu.read(normed, 0..4096 * 2).await?);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Buffer`] for a buffer without the usage `COPY_SRC`, a range that does not begin at a multiple of 4 bytes, or one
+    /// that ends behind the buffer; those of the device.
+    pub async fn read(&self, source: &wgpu::Buffer, range: Range<u64>) -> Result<Vec<u8>> {
+        let refuse =
+            |expected: String, actual: String, remedy: &str| Err(Error::Buffer(Detail::new("source", expected, actual, remedy)));
+        if !source.usage().contains(wgpu::BufferUsages::COPY_SRC) {
+            let usage = format!("{:?}", source.usage());
+            return refuse("a buffer with usage COPY_SRC".into(), usage, "add the usage where the buffer is created");
+        }
+        // Copies come in whole words (case K6).
+        let within = range.end.checked_next_multiple_of(4).is_some_and(|end| end <= source.size()) && range.start <= range.end;
+        if !within || !range.start.is_multiple_of(4) {
+            let expected = format!("a range of its {} bytes that begins at a multiple of 4", source.size());
+            return refuse(expected, format!("{range:?}"), "read whole words, and pick from them");
+        }
+        let mut bytes = Vec::new();
+        if !range.is_empty() {
+            read_into(self, new_encoder(self).await?, source, range, &mut bytes).await?;
+        }
+        Ok(bytes)
+    }
+
+    /// [`Gpu::read`], waiting on this thread.
+    ///
+    /// # Errors
+    /// Those of [`Gpu::read`].
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn read_blocking(&self, source: &wgpu::Buffer, range: Range<u64>) -> Result<Vec<u8>> {
+        pollster::block_on(self.read(source, range))
+    }
+}
+
+/// Submits the encoder with a copy of a range of `source` behind it, waits, and appends the bytes to `to`.
 pub(crate) async fn read_into(
     gpu: &Gpu,
     mut encoder: wgpu::CommandEncoder,
     source: &wgpu::Buffer,
-    bytes: u64,
+    range: Range<u64>,
     to: &mut Vec<u8>,
 ) -> Result<()> {
     let device = gpu.device();
     // Copies come in whole words (case K6); the buffer is padded, the caller gets the exact bytes.
+    let bytes = range.end - range.start;
     let size = bytes.next_multiple_of(4);
     let descriptor = wgpu::BufferDescriptor {
         label: Some("read back"),
@@ -89,7 +138,7 @@ pub(crate) async fn read_into(
     let staging = checked(device, "create_buffer", || device.create_buffer(&descriptor)).await?;
     let (sender, receiver) = oneshot_channel();
     let submitted = checked(device, "submit", || {
-        encoder.copy_buffer_to_buffer(source, 0, &staging, 0, size);
+        encoder.copy_buffer_to_buffer(source, range.start, &staging, 0, size);
         let index = gpu.queue().submit([encoder.finish()]);
         staging.slice(..).map_async(wgpu::MapMode::Read, move |result| {
             // The receiver is gone only where the wait below gave up.

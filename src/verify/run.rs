@@ -223,7 +223,7 @@ impl Run<'_> {
         prepared.record_in(&mut encoder, self.rows)?;
         let image = &images[output.0].bytes;
         let mut after = Vec::with_capacity(image.len());
-        read_into(self.gpu, encoder, &buffers[output.0], image.len() as u64, &mut after).await?;
+        read_into(self.gpu, encoder, &buffers[output.0], 0..image.len() as u64, &mut after).await?;
         Ok(self.extract(image, &mut after, output.1, arrangement.gap))
     }
 

@@ -1,9 +1,12 @@
-//! The header of a `.npy` file. The elements behind it are read and written as bytes.
+//! The header of a `.npy` file, as numpy.lib.format describes it: a Python dictionary behind a few fixed bytes. The elements behind
+//! it are read and written as bytes.
+//!
+//! Readers that other packages offer multiply a shape's dimensions unchecked; headers come from anywhere.
 
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
-use npyz::{NpyHeader, Order, WriterBuilder};
+use py_literal::Value;
 use wgpu_rmsnorm::DType;
 
 use super::Stored;
@@ -13,6 +16,9 @@ use crate::failure::Failure;
 const MOST_HEADER: u64 = 10_000;
 /// Brackets within brackets that a header may have; the parser recurses.
 const MOST_NESTING: usize = 16;
+
+/// Bytes before the dictionary in version 1.0.
+const PREFIX: usize = 10;
 
 const SAVE_AGAIN: &str = "save it again: numpy.save(file, numpy.ascontiguousarray(x, dtype='float32'))";
 
@@ -36,8 +42,8 @@ pub fn read_header(path: &Path, file: &mut (impl Read + Seek)) -> Result<Header,
     let mut text = Vec::new();
     file.take(MOST_HEADER + 1).read_to_end(&mut text).map_err(|e| broken(e.to_string()))?;
     let length = match text.as_slice() {
-        [_, _, _, _, _, _, 1, _, a, b, ..] => 10 + u64::from(u16::from_le_bytes([*a, *b])),
-        [_, _, _, _, _, _, 2 | 3, _, a, b, c, d, ..] => 12 + u64::from(u32::from_le_bytes([*a, *b, *c, *d])),
+        [0x93, b'N', b'U', b'M', b'P', b'Y', 1, 0, a, b, ..] => 10 + u64::from(u16::from_le_bytes([*a, *b])),
+        [0x93, b'N', b'U', b'M', b'P', b'Y', 2 | 3, 0, a, b, c, d, ..] => 12 + u64::from(u32::from_le_bytes([*a, *b, *c, *d])),
         _ => return Err(broken("it does not begin as one".into())),
     };
     if length > MOST_HEADER {
@@ -47,13 +53,28 @@ pub fn read_header(path: &Path, file: &mut (impl Read + Seek)) -> Result<Header,
     if nesting(&text) > MOST_NESTING {
         return Err(broken(format!("its header has more than {MOST_NESTING} brackets within each other")));
     }
-    let header = NpyHeader::from_reader(text.as_slice()).map_err(|e| broken(e.to_string()))?;
-    if header.order() != Order::C && header.shape().len() > 1 {
+    let prefix = if text[6] == 1 { PREFIX } else { PREFIX + 2 };
+    let dictionary = text.get(prefix..length as usize).and_then(|text| std::str::from_utf8(text).ok());
+    let dictionary: Value =
+        dictionary.and_then(|text| text.trim().parse().ok()).ok_or_else(|| broken("its header is damaged".into()))?;
+    let get = |key: &str| field(&dictionary, key).ok_or_else(|| broken(format!("its header has no {key}")));
+
+    let shape = dimensions(get("shape")?).ok_or_else(|| broken("its shape is not of whole numbers below 2^64".into()))?;
+    if get("fortran_order")? != &Value::Boolean(false) && shape.len() > 1 {
         return Err(Failure::file(path, "is in Fortran order, in which rows do not lie side by side", SAVE_AGAIN));
     }
-    let (stored, big_endian) = stored(path, &header.dtype().descr())?;
+    let (stored, big_endian) = stored(path, get("descr")?)?;
     file.seek(SeekFrom::Start(length)).map_err(|e| broken(e.to_string()))?;
-    Ok(Header { stored, big_endian, shape: header.shape().to_vec(), start: length })
+    Ok(Header { stored, big_endian, shape, start: length })
+}
+
+fn field<'a>(dictionary: &'a Value, key: &str) -> Option<&'a Value> {
+    let entries = dictionary.as_dict()?;
+    entries.iter().find(|(name, _)| name.as_string().is_some_and(|name| name == key)).map(|(_, value)| value)
+}
+
+fn dimensions(shape: &Value) -> Option<Vec<u64>> {
+    shape.as_tuple()?.iter().map(|n| n.as_integer()?.to_string().parse().ok()).collect()
 }
 
 fn nesting(text: &[u8]) -> usize {
@@ -68,8 +89,8 @@ fn nesting(text: &[u8]) -> usize {
     depths.max().unwrap_or(0)
 }
 
-fn stored(path: &Path, descr: &str) -> Result<(Stored, bool), Failure> {
-    let name = descr.trim_matches('\'');
+fn stored(path: &Path, descr: &Value) -> Result<(Stored, bool), Failure> {
+    let name = descr.as_string().map_or("", String::as_str);
     let (order, kind) = name.split_at_checked(1).unwrap_or_default();
     let stored = match kind {
         "f4" => Stored::Typed(DType::F32),
@@ -86,16 +107,20 @@ fn stored(path: &Path, descr: &str) -> Result<(Stored, bool), Failure> {
 
 /// The header of a file with elements of this dtype. bfloat16 is written as `ml_dtypes` writes it, as 2 bytes without a type.
 pub fn header(dtype: DType, shape: &[u64]) -> Result<Vec<u8>, Failure> {
-    let name = match dtype {
+    let descr = match dtype {
         DType::F16 => "<f2",
         DType::BF16 => "<V2",
         _ => "<f4",
     };
-    let mut bytes = Vec::new();
-    let written = npyz::DType::parse(&format!("'{name}'"))
-        .and_then(|dtype| npyz::WriteOptions::new_header_only().dtype(dtype).shape(shape).writer(&mut bytes).write_header_only());
-    written.map_err(|e| Failure::new(format_args!("the header cannot be written: {e}"), "please report this"))?;
-    Ok(bytes)
+    let dimensions: String = shape.iter().map(|n| format!("{n}, ")).collect();
+    let mut text = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({}), }}", dimensions.trim_end());
+    // The elements begin at a multiple of 64 bytes.
+    let length = (PREFIX + text.len() + 1).next_multiple_of(64) - PREFIX;
+    text.extend(std::iter::repeat_n(' ', length - text.len() - 1));
+    text.push('\n');
+    let length = u16::try_from(text.len())
+        .map_err(|_| Failure::new(format_args!("{} dimensions do not fit a .npy header", shape.len()), "merge some of them"))?;
+    Ok([b"\x93NUMPY\x01\0", length.to_le_bytes().as_slice(), text.as_bytes()].concat())
 }
 
 #[cfg(test)]
@@ -137,15 +162,15 @@ mod tests {
         wrong(b"\x93NUMPY\x01\0", "does not begin");
         wrong(b"PK\x03\x04 an .npz, say, is a zip file", "does not begin");
         wrong(b"\x93NUMPY\x02\0\xff\xff\xff\xff{", "4294967307 bytes long");
-        wrong(b"\x93NUMPY\x01\0\xff\x00{'descr'", "");
+        wrong(b"\x93NUMPY\x01\0\xff\x00{'descr'", "damaged");
         wrong(&with(&"(".repeat(5000)), "brackets");
         wrong(&with("{'descr': '<f4', 'fortran_order': True, 'shape': (2, 3), }"), "Fortran");
         wrong(&with("{'descr': '<i4', 'fortran_order': False, 'shape': (2, 3), }"), "'<i4'");
         wrong(&with("{'descr': '|O', 'fortran_order': False, 'shape': (2, 3), }"), "'|O'");
         wrong(&with("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (2, 3), }"), "('a', '<f4')");
-        wrong(&with("{'descr': '<f4', 'fortran_order': False, 'shape': (-2, 3), }"), "negative");
-        wrong(&with("{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999999999999, 3), }"), "");
+        wrong(&with("{'descr': '<f4', 'fortran_order': False, 'shape': (-2, 3), }"), "whole numbers");
+        wrong(&with("{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999999999999, 3), }"), "2^64");
         wrong(&with("{'descr': '<f4', 'fortran_order': False}"), "shape");
-        wrong(&with("'x'"), "");
+        wrong(&with("'x'"), "no shape");
     }
 }

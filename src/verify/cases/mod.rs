@@ -30,6 +30,7 @@ pub fn cases(tier: Tier) -> Vec<Case> {
     placement::layouts(&mut list);
     placement::choices(&mut list);
     placement::limits(&mut list);
+    placement::real_sizes(&mut list);
     placement::as_on_a_gpu(&mut list);
     placement::batches(&mut list);
     numbers::accuracy(&mut list);

@@ -124,6 +124,18 @@ pub(super) fn limits(list: &mut Vec<Case>) {
 }
 
 /// What a GPU would be asked to do: many lanes, several rows at once.
+/// Tensors as large as a prompt's: beyond the 128 MiB that a binding may span on a device with WebGPU's limits, and of more rows
+/// than workgroups fit on one axis.
+pub(super) fn real_sizes(list: &mut Vec<Case>) {
+    let webgpu = Lowered { max_binding: Some(128 << 20), max_workgroups: Some(65_535), ..Lowered::default() };
+    for (rows, hidden, dtype) in [(33_800, 1024, DType::F32), (70_001, 1030, DType::F16), (600_001, 127, DType::BF16)] {
+        let spec = NormSpec::torch(hidden, 1e-6).dtype(dtype);
+        let size = (rows * hidden * dtype.size()) >> 20;
+        let case = Case::new("real sizes", format!("{size} MiB: {rows} x {hidden} {dtype}"), spec, rows);
+        list.push(case.lowered(webgpu).full());
+    }
+}
+
 pub(super) fn as_on_a_gpu(list: &mut Vec<Case>) {
     let lowered = Lowered { as_gpu: true, ..Lowered::default() };
     for (index, hidden) in [1, 3, 8, 40, 64, 128, 129, 256, 769, 1000, 4096, 4099, 16_384, 70_000].into_iter().enumerate() {
