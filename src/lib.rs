@@ -47,6 +47,10 @@
 //! is computed, from subnormals to 3e38. The order of summation is fixed, so that on one device a row has the same bits in any
 //! batch and layout. [`verify`] states the bounds exactly.
 //!
+//! # Recipes
+//!
+//! [`cookbook`]: which preset, sub-allocation, mixed dtypes, decoding, another host, a driver that fails, how to read a plan.
+//!
 //! # What it does not do
 //!
 //! There is no backward pass yet: the gradients of [`Norm`] have to come from elsewhere. Only the last dimension
@@ -62,6 +66,10 @@
 #![cfg_attr(not(feature = "gpu"), allow(rustdoc::broken_intra_doc_links, reason = "the text above speaks of the host layer too"))]
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
+#[cfg(any(doc, all(doctest, feature = "gpu")))]
+#[cfg_attr(not(feature = "gpu"), allow(rustdoc::broken_intra_doc_links, reason = "the recipes speak of the host layer too"))]
+#[doc = include_str!("../docs/cookbook.md")]
+pub mod cookbook {}
 mod dtype;
 mod error;
 #[cfg(feature = "gpu")]

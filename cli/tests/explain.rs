@@ -27,6 +27,15 @@ fn a_plan_is_explained() {
     assert!(out.contains("input, an element at a time; read_write"), "{out}");
 }
 
+/// What the cookbook explains is what the program prints.
+#[test]
+fn the_cookbook_shows_a_plan_of_this_version() {
+    let cookbook = include_str!("../../docs/cookbook.md");
+    let (_, shown) = cookbook.split_once("$ wgpu-rmsnorm explain 300x768 --dtype f16 --webgpu-limits\n").unwrap();
+    let (_, out, _) = run(program(&["explain", "300x768", "--dtype", "f16", "--webgpu-limits"]));
+    assert_eq!(shown.split_once("```").unwrap().0, out);
+}
+
 #[test]
 fn shaders_are_printed_in_every_language() {
     let explain = |target: &[&str]| {
