@@ -1,13 +1,15 @@
 //! A model's norms from its checkpoint: the weights go to the GPU once, and many tokens pass.
 //!
 //! ```sh
-//! cargo run --release --example checkpoint [FOLDER]
+//! cargo run --release --example checkpoint [FOLDER EPS]
 //! ```
 //!
-//! FOLDER holds a `model.safetensors` with Llama's names, and is the tiny Llama beside this file where it is left out.
+//! FOLDER holds a `model.safetensors` with Llama's names, and EPS is the `rms_norm_eps` of its `config.json`. Left out, they are
+//! those of the tiny Llama beside this file.
 
 use std::error::Error;
-use std::path::PathBuf;
+use std::path::Path;
+use std::time::{Duration, Instant};
 
 use safetensors::{Dtype, SafeTensors};
 use wgpu_rmsnorm::wgpu::{self, util::DeviceExt};
@@ -16,13 +18,12 @@ use wgpu_rmsnorm::{DType, Gpu, Inputs, NormSpec, Operand, Operands, Prepared, Va
 /// Tokens that pass at a time.
 const ROWS: u64 = 16;
 const STEPS: u32 = 100;
-/// From the checkpoint's config.json: `rms_norm_eps`.
-const EPS: f32 = 1e-5;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let folder =
-        std::env::args_os().nth(1).map_or(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/tiny-llama").into(), PathBuf::from);
-    let file = std::fs::read(folder.join("model.safetensors"))?;
+    let mut arguments = std::env::args().skip(1);
+    let folder = arguments.next().unwrap_or(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/tiny-llama").into());
+    let eps: f32 = arguments.next().map_or(Ok(1e-5), |eps| eps.parse())?;
+    let file = std::fs::read(Path::new(&folder).join("model.safetensors"))?;
     let tensors = SafeTensors::deserialize(&file)?;
 
     // Llama's norms are the vectors whose names end so. (`wgpu-rmsnorm check-model` knows other families.)
@@ -34,7 +35,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let dtype = match first.dtype() {
         Dtype::F16 => DType::F16,
         Dtype::BF16 => DType::BF16,
-        _ => DType::F32,
+        Dtype::F32 => DType::F32,
+        other => return Err(format!("norms of {other:?} are not read").into()),
     };
 
     // All weights go into one buffer, one behind the other. Offsets need no alignment but the elements' own, and the bytes of
@@ -56,7 +58,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     // The residual stream of up to 16 tokens, and what the norms write. Everything is checked and compiled here, once.
     let stream = storage(device, ROWS * hidden * dtype.size());
     let normed = storage(device, ROWS * hidden * dtype.size());
-    let norm = gpu.norm(NormSpec::llama(hidden, EPS).dtype(dtype))?;
+    let norm = gpu.norm(NormSpec::llama(hidden, eps).dtype(dtype))?;
     let prepare = |&offset: &u64| -> wgpu_rmsnorm::Result<Prepared> {
         let operands = Operands::new(&stream, &normed).weight(Operand::new(&weights).offset(offset));
         norm.prepare_blocking(&operands, ROWS)
@@ -64,18 +66,20 @@ fn main() -> Result<(), Box<dyn Error>> {
     let norms = offsets.iter().map(prepare).collect::<Result<Vec<_>, _>>()?;
 
     // Token after token. In a model, attention and the feed-forward network stand between the norms, in the same encoder.
-    let start = std::time::Instant::now();
+    let mut time = Duration::ZERO;
     for step in 0..STEPS {
         let rows = u64::from(step) % ROWS + 1;
         gpu.queue().write_buffer(&stream, 0, tokens(dtype, step, rows * hidden).as_slice().bytes());
+        let start = Instant::now();
         let mut encoder = device.create_command_encoder(&Default::default());
         for norm in &norms {
             norm.record_in(&mut encoder, rows)?;
         }
         let index = gpu.queue().submit([encoder.finish()]);
         gpu.wait(index)?;
+        time += start.elapsed();
     }
-    let each = start.elapsed().as_secs_f64() / f64::from(STEPS) / norms.len() as f64;
+    let each = time.as_secs_f64() / f64::from(STEPS) / norms.len() as f64;
 
     println!("{} norms of {hidden} channels ({dtype}), {} KiB of weights uploaded once", norms.len(), bytes.len() >> 10);
     println!("{STEPS} steps of 1 to {ROWS} tokens: {:.0} µs a norm", each * 1e6);

@@ -56,6 +56,15 @@ impl DType {
         }
     }
 
+    /// The name in full, as PyTorch and NumPy have it: `"float32"`, `"float16"` or `"bfloat16"`.
+    pub const fn long_name(self) -> &'static str {
+        match self {
+            DType::F32 => "float32",
+            DType::F16 => "float16",
+            DType::BF16 => "bfloat16",
+        }
+    }
+
     /// Bits of the stored fraction: 23, 10 or 7.
     pub const fn fraction_bits(self) -> u32 {
         match self {
@@ -95,13 +104,13 @@ impl DType {
     }
 }
 
-/// The name, as [`DType::name`] has it.
+/// The name, as [`DType::name`] or [`DType::long_name`] has it.
 impl FromStr for DType {
     type Err = Error;
     fn from_str(name: &str) -> Result<Self> {
         DType::ALL
             .into_iter()
-            .find(|dtype| dtype.name() == name)
+            .find(|dtype| name == dtype.name() || name == dtype.long_name())
             .ok_or_else(|| Error::DType(Detail::new("dtype", "f32, f16 or bf16", format!("{name:?}"), "choose one of these")))
     }
 }

@@ -67,7 +67,6 @@
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
 #[cfg(any(doc, all(doctest, feature = "gpu")))]
-#[cfg_attr(not(feature = "gpu"), allow(rustdoc::broken_intra_doc_links, reason = "the recipes speak of the host layer too"))]
 #[doc = include_str!("../docs/cookbook.md")]
 pub mod cookbook {}
 mod dtype;

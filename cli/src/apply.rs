@@ -1,19 +1,20 @@
 //! The rows of a file, normalised into another.
 
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;
 
 use clap::Args;
 use pollster::block_on;
-use serde_json::{Value, json};
+use serde_json::json;
 use wgpu_rmsnorm::verify::{self, Outcome};
 use wgpu_rmsnorm::{DType, Inputs, Norm, NormSpec, Values};
 
 use crate::definition::Definition;
 use crate::failure::{Failure, WRONG};
-use crate::output::{BAD, GOOD, number, say};
-use crate::tensor::{Location, Sink, Source};
-use crate::{Context, progress, table};
+use crate::output::{note, number, say};
+use crate::tensor::{Format, Location, Sink, Source};
+use crate::{Context, outcome, progress, table};
 
 /// Options of `apply`.
 #[derive(Debug, Args)]
@@ -38,9 +39,6 @@ pub struct Options {
     /// Compare every element with the float64 reference; a wrong result is not written
     #[arg(long)]
     check: bool,
-    /// Replace the output where it exists
-    #[arg(long)]
-    force: bool,
     #[command(flatten)]
     definition: Definition,
 }
@@ -50,6 +48,14 @@ const BATCH_BYTES: u64 = 32 << 20;
 
 /// The name of a tensor in a .safetensors file that came from a file without names.
 const UNNAMED: &str = "output";
+
+impl Options {
+    /// Every file that is read or written, but for reports.
+    fn files(&self) -> impl Iterator<Item = &Path> {
+        let locations = [Some(&self.input), Some(&self.output), self.weight.as_ref(), self.bias.as_ref()];
+        locations.into_iter().flatten().map(|location| location.file.as_path()).chain(self.definition.config())
+    }
+}
 
 /// What is done, ready to be done.
 struct Job {
@@ -63,13 +69,14 @@ struct Job {
 /// Normalises a file.
 pub fn run(options: &Options, context: &Context) -> Result<ExitCode, Failure> {
     let report = context.json.report()?;
+    report.keep_off(options.files())?;
     let (preset, eps) = options.definition.resolve_with_eps()?;
     let mut job = Job::new(options, |hidden| preset.spec(hidden, eps))?;
     let (adapter, gpu) = context.choice.gpu()?;
     let norm = gpu.norm(job.spec)?;
     let output = job.spec.output_dtype();
     let name = job.input.name.clone().unwrap_or(UNNAMED.into());
-    let mut sink = Sink::create(&options.output, &name, output, &job.input.shape, options.force)?;
+    let mut sink = Sink::create(&options.output, &name, output, &job.input.shape, context.json.force)?;
 
     let what = format!("{} rows of {} {}", job.rows, job.spec.hidden, job.spec.input);
     if report.wants_text() {
@@ -79,6 +86,9 @@ pub fn run(options: &Options, context: &Context) -> Result<ExitCode, Failure> {
         say!("Input    {}: {what}{rounded}", options.input);
         say!("Norm     {preset}, eps {eps:e}, {weight}{bias}, output {output}");
         say!("Adapter  {adapter}");
+        if options.weight.is_none() && options.definition.config().is_some() {
+            note("without --weight the rows are normalised and not weighted");
+        }
     }
     let start = Instant::now();
     let checked = job.run(&norm, &mut sink, options.check)?;
@@ -91,12 +101,15 @@ pub fn run(options: &Options, context: &Context) -> Result<ExitCode, Failure> {
     let bytes = job.rows * job.spec.hidden * output.size();
     if report.wants_text() {
         if let Some(outcome) = &checked {
-            say!("{}", verdict(outcome, output));
+            say!("Checked  {}", outcome::verdict(outcome, output));
         }
         match right {
             true => say!("Wrote    {}: {} in {}, files included", options.output, table::bytes(bytes), table::time(seconds)),
             false => say!("Wrote    nothing: `wgpu-rmsnorm verify` tells more about this driver"),
         }
+    }
+    if right && output == DType::BF16 && options.output.format == Format::Npy {
+        note(format_args!("read it in Python with numpy.load({:?}).view(ml_dtypes.bfloat16)", options.output.to_string()));
     }
     report.write(&json!({
         "input": options.input.to_string(),
@@ -113,7 +126,7 @@ pub fn run(options: &Options, context: &Context) -> Result<ExitCode, Failure> {
         },
         "adapter": adapter.to_string(),
         "seconds": seconds,
-        "check": checked.as_ref().map(outcome_json),
+        "check": checked.as_ref().map(outcome::json),
     }))?;
     Ok(if right { ExitCode::SUCCESS } else { ExitCode::from(WRONG) })
 }
@@ -169,29 +182,4 @@ impl Job {
         bar.finish_and_clear();
         Ok(outcome)
     }
-}
-
-fn verdict(outcome: &Outcome, output: DType) -> String {
-    let Outcome { elements, wrong, worst_ulp, misrounded, .. } = outcome;
-    if *wrong == 0 {
-        let share = *misrounded as f64 / (*elements).max(1) as f64;
-        return format!(
-            "Checked  {elements} elements: {GOOD}all right{GOOD:#}, within {worst_ulp:.3} ULP of float64, {share:.1e} of them \
-             not the {output} nearest to it"
-        );
-    }
-    let first = outcome.mismatches.first().map_or(String::new(), |first| {
-        format!(", the first at {}: {:e} where {:e} is right, within {:e}", first.index, first.got, first.truth, first.allowed)
-    });
-    format!("Checked  {elements} elements: {BAD}{wrong} WRONG{BAD:#}{first}")
-}
-
-/// What a comparison found, for machines.
-pub fn outcome_json(outcome: &Outcome) -> Value {
-    json!({
-        "elements": outcome.elements,
-        "wrong": outcome.wrong,
-        "worst_ulp": outcome.worst_ulp,
-        "misrounded": outcome.misrounded,
-    })
 }

@@ -9,12 +9,11 @@ use serde_json::json;
 use wgpu_rmsnorm::verify::{self, Data, Outcome, Regime, Weights};
 use wgpu_rmsnorm::{DType, Gpu, NormSpec, Preset};
 
-use crate::apply::outcome_json;
-use crate::checkpoint::{Checkpoint, Norms, Weight, activations, families};
+use crate::checkpoint::{Checkpoint, Norms, Weight, activation_dtype};
 use crate::definition::{dtype_parser, preset_parser};
 use crate::failure::{Failure, WRONG};
 use crate::output::{BAD, GOOD, note, number, say};
-use crate::{Context, progress, table, timing};
+use crate::{Context, families, outcome, progress, table, timing};
 
 /// Options of `check-model`.
 #[derive(Debug, Args)]
@@ -72,7 +71,7 @@ pub fn run(options: &Options, context: &Context) -> Result<ExitCode, Failure> {
     let preset = preset(options, &checkpoint)?;
     let eps = options.eps.map_or_else(|| config.eps(), Ok)?;
     let norms = find(options, &checkpoint)?;
-    let dtype = options.dtype.unwrap_or_else(|| activations(config, &norms.weights));
+    let dtype = options.dtype.unwrap_or_else(|| activation_dtype(config, &norms.weights));
     let (adapter, gpu) = context.choice.gpu()?;
     if report.wants_text() {
         say!(
@@ -141,23 +140,22 @@ fn find(options: &Options, checkpoint: &Checkpoint) -> Result<Norms, Failure> {
 
 fn check<'a>(gpu: &Gpu, spec: NormSpec, weight: &'a Weight) -> Result<Layer<'a>, Failure> {
     let norm = gpu.norm(spec)?;
-    let run = |regime, rows| -> Result<(Data, Outcome), Failure> {
-        let data = Data::new(&spec.without_weight(), rows, regime, Weights::Usual);
+    let activations = |regime, rows| Data::new(&spec.without_weight(), rows, regime, Weights::Usual);
+    let run = |regime, rows| -> Result<Outcome, Failure> {
+        let data = activations(regime, rows);
         let inputs = data.inputs().weight(&weight.values);
         let output = block_on(norm.run_values(&inputs))?;
-        let outcome = verify::check(&spec, &inputs, output.as_slice())?;
-        Ok((data, outcome))
+        Ok(verify::check(&spec, &inputs, output.as_slice())?)
     };
     let rows = (ELEMENTS / spec.hidden).clamp(1, 512);
     let (mut random, mut adversarial) = (Outcome::default(), Outcome::default());
     for regime in RANDOM {
-        random.merge(&run(regime, rows)?.1);
+        random.merge(&run(regime, rows)?);
     }
     for regime in ADVERSARIAL {
-        adversarial.merge(&run(regime, ROWS)?.1);
+        adversarial.merge(&run(regime, ROWS)?);
     }
-    let (data, _) = run(RANDOM[0], rows)?;
-    let seconds = timing::seconds(&norm, &data.inputs().weight(&weight.values), rows)?;
+    let seconds = timing::seconds(&norm, &activations(RANDOM[0], rows).inputs().weight(&weight.values), rows)?;
     Ok(Layer { weight, spec, random, adversarial, rows, seconds })
 }
 
@@ -181,8 +179,8 @@ impl Layer<'_> {
                 "output": self.spec.output_dtype().name(),
             },
             "passed": self.passed(),
-            "random": outcome_json(&self.random),
-            "adversarial": outcome_json(&self.adversarial),
+            "random": outcome::json(&self.random),
+            "adversarial": outcome::json(&self.adversarial),
             "rows_timed": self.rows,
             "seconds": self.seconds,
         })

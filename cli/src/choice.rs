@@ -5,17 +5,31 @@ use pollster::block_on;
 use wgpu_rmsnorm::{Adapter, Gpu, GpuOptions};
 
 use crate::failure::Failure;
-use crate::output::EVERYWHERE;
+use crate::output::COMMON;
 
 /// Which adapters count.
 #[derive(Debug, Clone, Args)]
 pub struct Choice {
     /// Only adapters whose name, driver or backend contains this
-    #[arg(long, value_name = "TEXT", global = true, help_heading = EVERYWHERE)]
+    #[arg(long, value_name = "TEXT", global = true, help_heading = COMMON)]
     adapter: Option<String>,
     /// Count OpenGL adapters too (needs a build with `--features gles`)
-    #[arg(long, global = true, help_heading = EVERYWHERE)]
+    #[arg(long, global = true, help_heading = COMMON)]
     gl: bool,
+    /// Break every kernel on purpose: FROM is replaced by TO in its text. It is how the checks are shown to notice
+    #[arg(long, global = true, hide = true, value_name = "FROM=>TO", value_parser = fault)]
+    fault: Option<Fault>,
+}
+
+#[derive(Debug, Clone)]
+struct Fault {
+    from: String,
+    to: String,
+}
+
+fn fault(text: &str) -> Result<Fault, String> {
+    let (from, to) = text.split_once("=>").ok_or("expected FROM=>TO, text of the kernel and what shall stand there instead")?;
+    Ok(Fault { from: from.into(), to: to.into() })
 }
 
 impl Choice {
@@ -37,8 +51,17 @@ impl Choice {
     /// The best adapter, opened and tested.
     pub fn gpu(&self) -> Result<(Adapter, Gpu), Failure> {
         let adapter = self.adapters()?.into_iter().next().ok_or_else(no_adapter)?;
-        let gpu = block_on(Gpu::open(&adapter, &GpuOptions::default()))?;
+        let gpu = self.open(&adapter, &GpuOptions::default())?;
         Ok((adapter, gpu))
+    }
+
+    /// An adapter, opened.
+    pub fn open(&self, adapter: &Adapter, options: &GpuOptions) -> Result<Gpu, Failure> {
+        let gpu = block_on(Gpu::open(adapter, options))?;
+        Ok(match &self.fault {
+            None => gpu,
+            Some(Fault { from, to }) => gpu.with_fault(from, to),
+        })
     }
 }
 

@@ -1,13 +1,14 @@
 //! A model's `config.json`: its family, its eps, the dtype of its activations.
 
-use std::fs;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use wgpu_rmsnorm::DType;
 
-use crate::checkpoint::families::{self, Family};
 use crate::failure::Failure;
+use crate::families::{self, Family};
+use crate::tensor;
 
 /// Where models whose configuration has several parts keep that of the language model.
 const PARTS: [&str; 2] = ["text_config", "llm_config"];
@@ -31,7 +32,7 @@ impl ModelConfig {
     /// Reads a `config.json`, or the one in a folder.
     pub fn read(path: &Path) -> Result<Self, Failure> {
         let file = if path.is_dir() { path.join("config.json") } else { path.to_owned() };
-        let value = read_json(&file, "pass the config.json of the model")?;
+        let value = read_json(&file, "a model's config.json is needed here")?;
         let part = PARTS.iter().find_map(|part| value.get(part)).filter(|part| part.is_object());
         let get = |key: &str| part.and_then(|part| part.get(key)).or_else(|| value.get(key));
         let text = |key: &str| get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
@@ -39,12 +40,7 @@ impl ModelConfig {
         let model_type = text("model_type");
         let family = families::of(&model_type);
         let keys = family.map_or(&["rms_norm_eps", "norm_eps"][..], |family| family.eps_keys);
-        let dtype = match text("torch_dtype") + &text("dtype") {
-            name if name.contains("bfloat16") => Some(DType::BF16),
-            name if name.contains("float16") => Some(DType::F16),
-            name if name.contains("float32") => Some(DType::F32),
-            _ => None,
-        };
+        let dtype = ["torch_dtype", "dtype"].map(text).iter().find_map(|name| name.trim_start_matches("torch.").parse().ok());
         Ok(Self { eps: keys.iter().find_map(|key| get(key)?.as_f64()), file, model_type, family, dtype })
     }
 
@@ -59,10 +55,11 @@ impl ModelConfig {
 /// Reads a JSON file of a sensible size.
 pub fn read_json(file: &Path, remedy: &str) -> Result<Value, Failure> {
     let fail = |problem: String| Failure::file(file, problem, remedy);
-    let size = fs::metadata(file).map_err(|e| fail(format!("cannot be read: {e}")))?.len();
+    let (opened, size) = tensor::open(file)?;
     if size > MOST_BYTES {
         return Err(fail(format!("{size} bytes are too many for what should be a few lines of JSON")));
     }
-    let text = fs::read(file).map_err(|e| fail(format!("cannot be read: {e}")))?;
+    let mut text = Vec::new();
+    opened.take(MOST_BYTES).read_to_end(&mut text).map_err(|e| fail(format!("cannot be read: {e}")))?;
     serde_json::from_slice(&text).map_err(|e| fail(format!("is not JSON: {e}")))
 }

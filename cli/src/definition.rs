@@ -1,9 +1,9 @@
 //! Which norm is meant: flags that several subcommands share.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use wgpu_rmsnorm::{DType, Preset};
 
 use crate::config::ModelConfig;
@@ -22,10 +22,10 @@ pub struct Definition {
     /// A model's config.json: its eps, and the preset of its family
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// The input's dtype: a file of another is rounded to it
+    /// The input's dtype [default: the file's; f32 where there is no file]. A file of another is rounded to it
     #[arg(long, value_parser = dtype_parser())]
     pub dtype: Option<DType>,
-    /// The dtype of weight and bias, likewise
+    /// The dtype of weight and bias, likewise [default: the file's; the input's where there is no file]
     #[arg(long, value_name = "DTYPE", value_parser = dtype_parser())]
     pub weight_dtype: Option<DType>,
     /// The output's dtype [default: by the preset's rule]
@@ -34,6 +34,11 @@ pub struct Definition {
 }
 
 impl Definition {
+    /// The file that --config names.
+    pub fn config(&self) -> Option<&Path> {
+        self.config.as_deref()
+    }
+
     /// The preset, and an eps where one is given.
     pub fn resolve(&self) -> Result<(Preset, Option<f32>), Failure> {
         let config = self.config.as_deref().map(ModelConfig::read).transpose()?;
@@ -62,5 +67,6 @@ pub fn preset_parser() -> impl TypedValueParser<Value = Preset> {
 
 /// Parses a dtype's name; `--help` lists them.
 pub fn dtype_parser() -> impl TypedValueParser<Value = DType> {
-    PossibleValuesParser::new(DType::ALL.map(DType::name)).try_map(|name| name.parse::<DType>())
+    let values = DType::ALL.map(|dtype| PossibleValue::new(dtype.name()).alias(dtype.long_name()));
+    PossibleValuesParser::new(values).try_map(|name| name.parse::<DType>())
 }

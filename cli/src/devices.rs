@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use serde_json::{Value, json};
-use wgpu_rmsnorm::{Adapter, DType, Gpu, GpuOptions, Layout, NormSpec, Plan, Rung, SelfTest};
+use wgpu_rmsnorm::{Adapter, DType, Gpu, GpuOptions, Layout, NormSpec, Plan, Preset, Rung, SelfTest};
 
 use crate::Context;
 use crate::choice::no_adapter;
@@ -106,17 +106,7 @@ impl Device {
     fn json(&self, adapter: &Adapter) -> Value {
         let info = adapter.info();
         let caps = self.gpu.as_ref().ok().map(|gpu| host::caps(gpu.caps()));
-        let plans: Vec<Value> = self
-            .plans()
-            .iter()
-            .map(|plan| {
-                json!({
-                    "rows": plan.rows, "hidden": plan.spec.hidden, "dtype": "f16", "rung": plan.rung.name(),
-                    "workgroup_size": plan.workgroup_size(), "width": plan.width, "rows_per_group": plan.rows_per_group(),
-                    "lanes": plan.order.lanes,
-                })
-            })
-            .collect();
+        let plan = |plan: &Plan| json!({"norm": host::norm(&plan.spec, Preset::Llama), "plan": host::plan(plan)});
         json!({
             "name": info.name,
             "driver": info.driver,
@@ -127,7 +117,7 @@ impl Device {
             "caps": caps,
             "error": self.gpu.as_ref().err(),
             "self_test": self.verdict(),
-            "plans": plans,
+            "plans": self.plans().iter().map(plan).collect::<Vec<_>>(),
         })
     }
 }

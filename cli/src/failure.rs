@@ -6,11 +6,11 @@ use std::process::ExitCode;
 
 use wgpu_rmsnorm::Error;
 
-/// A result of this program was wrong.
+/// A check failed: a result is wrong, or a device that was to be verified gave none.
 pub const WRONG: u8 = 1;
 /// There is no adapter to work on.
 pub const NO_ADAPTER: u8 = 2;
-/// The work could not be done as it was asked for, as sysexits.h has it.
+/// The work could not be done as it was asked for: the EX_USAGE of sysexits.h, for every refusal.
 pub const USAGE: u8 = 64;
 
 /// What went wrong, and what to do about it.

@@ -1,17 +1,19 @@
 //! A verification as JUnit XML, which CI systems show.
 
-use std::fs::File;
-
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 use wgpu_rmsnorm::verify::Status;
 
+use crate::failure::Failure;
 use crate::verify::Found;
+use crate::whole_file::WholeFile;
 
 /// Writes one suite an adapter.
-pub fn write(all: &[Found], file: File) -> Result<(), String> {
+pub fn write(all: &[Found], mut file: WholeFile) -> Result<(), Failure> {
     let mut report = Report::new("wgpu-rmsnorm verify");
     report.add_test_suites(all.iter().map(suite));
-    report.serialize(file).map_err(|e| e.to_string())
+    let text = report.to_string().map_err(|e| Failure::new(format_args!("--junit: {e}"), "please report this"))?;
+    file.write(text.as_bytes())?;
+    file.commit()
 }
 
 fn suite(found: &Found) -> TestSuite {

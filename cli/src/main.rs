@@ -11,14 +11,17 @@ mod demo;
 mod devices;
 mod explain;
 mod failure;
+mod families;
 mod junit;
 mod manual;
+mod outcome;
 mod output;
 mod progress;
 mod table;
 mod tensor;
 mod timing;
 mod verify;
+mod whole_file;
 
 use std::process::ExitCode;
 
@@ -36,7 +39,7 @@ use output::Json;
     max_term_width = 100,
     after_help = "Exit codes:\n  \
         0   done, and everything that was checked is right\n  \
-        1   a result is wrong\n  \
+        1   a check failed: a result is wrong, or a device that was to be verified gave none\n  \
         2   there is no GPU adapter\n  \
         64  not done: arguments that make no sense, or a file or a device that cannot be used"
 )]
@@ -85,7 +88,8 @@ fn main() -> ExitCode {
             return if message.use_stderr() { ExitCode::from(USAGE) } else { ExitCode::SUCCESS };
         }
     };
-    run(arguments).unwrap_or_else(|failure| {
+    let done = run(arguments).and_then(|code| output::finish().map(|()| code));
+    done.unwrap_or_else(|failure| {
         output::complain(&failure);
         failure.code()
     })

@@ -1,25 +1,38 @@
 //! What is printed: lines for people, in colour on a terminal alone, and JSON for machines.
 
 use std::fmt;
-use std::fs::File;
-use std::io::{Write, stdout};
-use std::path::PathBuf;
+use std::io::{self, ErrorKind, Write, stdout};
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use anstyle::{AnsiColor, Style};
 use clap::Args;
 use serde_json::Value;
 
 use crate::failure::Failure;
+use crate::whole_file::{WholeFile, is_same};
 
 /// What is right.
 pub const GOOD: Style = AnsiColor::Green.on_default();
 /// What is wrong.
 pub const BAD: Style = AnsiColor::Red.on_default().bold();
 
-/// Writes a line to standard output, which may be closed at any line: `wgpu-rmsnorm | head` is no error. Where nobody reads any
-/// more nothing is written, and the work and its exit code stay what they are.
+/// Why standard output could not be written first.
+static LOST: OnceLock<String> = OnceLock::new();
+
+/// Standard output may be closed at any line: `wgpu-rmsnorm | head` is no error. Where nobody reads any more nothing is written,
+/// and the work and its exit code stay what they are. Any other error, such as a full disk, counts.
+fn written(result: io::Result<()>) {
+    if let Err(error) = result
+        && error.kind() != ErrorKind::BrokenPipe
+    {
+        LOST.get_or_init(|| error.to_string());
+    }
+}
+
+/// Writes a line to standard output.
 pub fn line(text: fmt::Arguments<'_>) {
-    let _ = writeln!(anstream::stdout(), "{text}");
+    written(writeln!(anstream::stdout(), "{text}"));
 }
 
 /// `println!` by way of [`line()`].
@@ -28,8 +41,22 @@ macro_rules! say {
 }
 pub(crate) use say;
 
+/// Writes bytes to standard output as they are.
+pub fn raw(bytes: &[u8]) {
+    written(stdout().write_all(bytes));
+}
+
+/// Checks, at the end, that everything that was printed could be written.
+pub fn finish() -> Result<(), Failure> {
+    written(stdout().flush());
+    LOST.get().map_or(Ok(()), |error| {
+        Err(Failure::new(format_args!("standard output cannot be written: {error}"), "make room, or send it elsewhere"))
+    })
+}
+
 /// Writes an error to standard error.
 pub fn complain(message: impl fmt::Display) {
+    // There is no better place to complain that this one is closed.
     let _ = writeln!(anstream::stderr(), "{BAD}error:{BAD:#} {message}");
 }
 
@@ -38,13 +65,8 @@ pub fn note(message: impl fmt::Display) {
     let _ = writeln!(anstream::stderr(), "note: {message}");
 }
 
-/// Writes bytes to standard output as they are.
-pub fn raw(bytes: &[u8]) {
-    let _ = stdout().write_all(bytes);
-}
-
-/// Over the options that every subcommand has.
-pub const EVERYWHERE: &str = "Everywhere";
+/// Over the options that subcommands have in common.
+pub const COMMON: &str = "Common options";
 
 /// A number as it was written, and not as binary64 sees it: 1e-5, and not 9.999999747378752e-6.
 pub fn number(value: f32) -> Value {
@@ -55,8 +77,11 @@ pub fn number(value: f32) -> Value {
 #[derive(Debug, Clone, Args)]
 pub struct Json {
     /// Print JSON instead of text; with =FILE, write it there and print the text all the same
-    #[arg(long, global = true, help_heading = EVERYWHERE, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "-")]
+    #[arg(long, global = true, help_heading = COMMON, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "-")]
     json: Option<PathBuf>,
+    /// Replace files that exist
+    #[arg(long, global = true, help_heading = COMMON)]
+    pub force: bool,
 }
 
 impl Json {
@@ -65,15 +90,10 @@ impl Json {
         let target = match &self.json {
             None => Target::None,
             Some(file) if file.as_os_str() == "-" => Target::Stdout,
-            Some(file) => Target::File(open(file)?, file.clone()),
+            Some(file) => Target::File(WholeFile::create(file, self.force)?),
         };
         Ok(Report { target })
     }
-}
-
-/// Creates a file that a report goes to.
-pub fn open(file: &PathBuf) -> Result<File, Failure> {
-    File::create(file).map_err(|e| Failure::file(file, format_args!("cannot be written: {e}"), "choose another file"))
 }
 
 /// Where the report of a subcommand goes.
@@ -86,13 +106,25 @@ pub struct Report {
 enum Target {
     None,
     Stdout,
-    File(File, PathBuf),
+    File(WholeFile),
 }
 
 impl Report {
     /// Whether text is printed.
     pub fn wants_text(&self) -> bool {
         !matches!(self.target, Target::Stdout)
+    }
+
+    /// Refuses to report into a file that the subcommand reads or writes itself.
+    pub fn keep_off<'a>(&self, files: impl IntoIterator<Item = &'a Path>) -> Result<(), Failure> {
+        let Target::File(report) = &self.target else { return Ok(()) };
+        match files.into_iter().find(|file| is_same(file, report.target())) {
+            None => Ok(()),
+            Some(file) => Err(Failure::new(
+                format_args!("--json={}: this file is read or written otherwise", file.display()),
+                "choose another file for the report",
+            )),
+        }
     }
 
     /// Writes the JSON, where it is wanted.
@@ -103,8 +135,10 @@ impl Report {
                 say!("{json:#}");
                 Ok(())
             }
-            Target::File(mut file, path) => writeln!(file, "{json:#}")
-                .map_err(|e| Failure::file(&path, format_args!("cannot be written: {e}"), "make room, or choose another file")),
+            Target::File(mut file) => {
+                file.write(format!("{json:#}\n").as_bytes())?;
+                file.commit()
+            }
         }
     }
 }

@@ -8,16 +8,20 @@ use clap::{Args, ValueEnum};
 use pollster::block_on;
 use serde_json::{Value, json};
 use wgpu_rmsnorm::verify::{Case, CaseReport, Outcome, Status, Tier, cases, run_case};
-use wgpu_rmsnorm::{Adapter, DType, Gpu, GpuOptions};
+use wgpu_rmsnorm::{Adapter, DType, GpuOptions};
 
-use crate::apply::outcome_json;
 use crate::choice::no_adapter;
 use crate::failure::{Failure, WRONG};
-use crate::output::{self, BAD, GOOD, say};
-use crate::{Context, junit, progress, table};
+use crate::output::{BAD, GOOD, say};
+use crate::whole_file::WholeFile;
+use crate::{Context, junit, outcome, progress, table};
 
 /// Options of `verify`.
 #[derive(Debug, Args)]
+#[command(
+    after_help = "A letter and a number at the start of a case's name stand for a failure that was seen in other libraries or \
+    drivers, which the case restates."
+)]
 pub struct Options {
     /// How much to run
     #[arg(long, value_enum, default_value_t = Amount::Quick)]
@@ -72,42 +76,58 @@ pub fn run(options: &Options, context: &Context) -> Result<ExitCode, Failure> {
         report.write(&list.iter().map(|case| json!({"kind": case.kind, "name": case.name})).collect())?;
         return Ok(ExitCode::SUCCESS);
     }
+    report.keep_off(options.junit.as_deref())?;
+    let junit = options.junit.as_ref().map(|file| WholeFile::create(file, context.json.force)).transpose()?;
     let adapters = context.choice.adapters()?;
     if adapters.is_empty() {
-        return Err(no_adapter());
-    }
-    let junit = options.junit.as_ref().map(|path| output::open(path).map(|file| (path, file))).transpose()?;
-    let all: Vec<Found> = adapters.iter().map(|adapter| verify(adapter, &list)).collect();
-    if let Some((path, file)) = junit {
-        let cannot = |e| Failure::file(path, format_args!("cannot be written: {e}"), "make room, or choose another file");
-        junit::write(&all, file).map_err(cannot)?;
-    }
-    let failed = all.iter().map(Found::failed).sum::<usize>();
-    let ran: usize = all.iter().map(|found| found.cases.len()).sum();
-    if report.wants_text() {
-        all.iter().for_each(print);
-        let counted = format!("Adapters: {}. Cases: {ran}", all.len());
-        match failed {
-            0 => say!("{counted}, {GOOD}none wrong{GOOD:#}."),
-            _ => say!("{counted}, {BAD}{failed} wrong{BAD:#}: update the driver, or report it with --json=FILE."),
+        let failure = no_adapter();
+        // Who looks at the report alone shall not take none for all.
+        if let Some(file) = junit {
+            junit::write(&[Found::unopened("no adapter", &failure)], file)?;
         }
+        return Err(failure);
+    }
+    let mut all = Vec::new();
+    for adapter in &adapters {
+        let found = verify(context, adapter, &list);
+        // At once: a driver further down the list may take the program with it.
+        if report.wants_text() {
+            print(&found);
+        }
+        all.push(found);
+    }
+    if report.wants_text() {
+        conclude(&all);
     }
     report.write(&all.iter().map(to_json).collect())?;
-    Ok(if failed == 0 { ExitCode::SUCCESS } else { ExitCode::from(WRONG) })
+    if let Some(file) = junit {
+        junit::write(&all, file)?;
+    }
+    Ok(if all.iter().all(Found::is_right) { ExitCode::SUCCESS } else { ExitCode::from(WRONG) })
 }
 
-fn verify(adapter: &Adapter, list: &[Case]) -> Found {
+fn conclude(all: &[Found]) {
+    let ran: usize = all.iter().map(|found| found.cases.len()).sum();
+    let wrong: usize = all.iter().map(|found| found.count(is_wrong)).sum();
+    let closed = all.iter().filter(|found| found.error.is_some()).count();
+    let counted = format!("Adapters: {}. Cases: {ran}", all.len());
+    if wrong == 0 && closed == 0 {
+        return say!("{counted}, {GOOD}none wrong{GOOD:#}.");
+    }
+    let unopened = if closed == 0 { String::new() } else { format!("; {BAD}not opened: {closed}{BAD:#}") };
+    say!("{counted}, {BAD}{wrong} wrong{BAD:#}{unopened}. Update the driver, or report it with --json=FILE.");
+}
+
+fn is_wrong(status: &Status) -> bool {
+    matches!(status, Status::Failed(_) | Status::Broken(_))
+}
+
+fn verify(context: &Context, adapter: &Adapter, list: &[Case]) -> Found {
     // The self-test is left out: its findings would be found again, case by case.
-    let opened = block_on(Gpu::open(adapter, &GpuOptions::default().without_self_test()));
-    let gpu = match opened {
+    let gpu = match context.choice.open(adapter, &GpuOptions::default().without_self_test()) {
         Ok(gpu) => gpu,
         Err(error) => {
-            return Found {
-                adapter: adapter.to_string(),
-                error: Some(error.to_string()),
-                cases: Vec::new(),
-                time: Duration::ZERO,
-            };
+            return Found::unopened(adapter, &error);
         }
     };
     let bar = progress::of_pieces(list.len() as u64);
@@ -124,9 +144,13 @@ fn verify(adapter: &Adapter, list: &[Case]) -> Found {
 }
 
 impl Found {
-    /// Cases that failed; an adapter that did not open counts as one.
-    fn failed(&self) -> usize {
-        self.count(|s| matches!(s, Status::Failed(_) | Status::Broken(_))) + usize::from(self.error.is_some())
+    fn unopened(adapter: impl ToString, error: &Failure) -> Self {
+        Found { adapter: adapter.to_string(), error: Some(error.to_string()), cases: Vec::new(), time: Duration::ZERO }
+    }
+
+    /// Whether the adapter opened, and no case failed.
+    fn is_right(&self) -> bool {
+        self.error.is_none() && self.count(is_wrong) == 0
     }
 
     fn reports(&self) -> impl Iterator<Item = &CaseReport> {
@@ -139,15 +163,12 @@ impl Found {
 
     /// The kinds, in the order of the list.
     fn kinds(&self) -> Vec<&'static str> {
-        let mut kinds: Vec<&'static str> = self.cases.iter().map(|(case, _)| case.kind).collect();
-        kinds.dedup();
-        let mut distinct = Vec::new();
-        kinds.retain(|kind| {
-            !distinct.contains(kind) && {
-                distinct.push(kind);
-                true
+        let mut kinds = Vec::new();
+        for case in self.reports() {
+            if !kinds.contains(&case.kind) {
+                kinds.push(case.kind);
             }
-        });
+        }
         kinds
     }
 }
@@ -220,7 +241,7 @@ fn to_json(found: &Found) -> Value {
             "status": status,
             "message": message,
             "seconds": time.as_secs_f64(),
-            "outcome": outcome_json(&case.outcome),
+            "outcome": outcome::json(&case.outcome),
         })
     };
     json!({
@@ -228,7 +249,7 @@ fn to_json(found: &Found) -> Value {
         "error": found.error,
         "seconds": found.time.as_secs_f64(),
         "passed": found.count(|s| *s == Status::Passed),
-        "failed": found.count(|s| matches!(s, Status::Failed(_) | Status::Broken(_))),
+        "failed": found.count(is_wrong),
         "skipped": found.count(|s| matches!(s, Status::Skipped(_))),
         "cases": found.cases.iter().map(case).collect::<Vec<_>>(),
     })

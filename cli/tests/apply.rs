@@ -9,7 +9,7 @@ use std::path::Path;
 use common::*;
 use half::bf16;
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
-use wgpu_rmsnorm::{DType, Inputs, NormSpec, Values, verify};
+use wgpu_rmsnorm::{DType, Gpu, Inputs, NormSpec, Values, verify};
 
 const HIDDEN: u64 = 40;
 
@@ -204,7 +204,7 @@ fn broken_files_are_explained() {
         ("missing.npy", "cannot be read"),
         ("cut.safetensors", "64 bytes long, in a file of 13"),
         ("header.safetensors", "1099511627776 bytes long"),
-        ("json.safetensors", "is no .safetensors file"),
+        ("json.safetensors", "is not a .safetensors file"),
         ("none.safetensors", "has 0 tensors"),
         ("x.npz", "expected FILE.npy"),
     ] {
@@ -230,6 +230,16 @@ fn an_output_is_replaced_only_by_force_and_may_be_the_input() {
     assert!(output.status.success(), "{err}");
     let spec = NormSpec::torch(HIDDEN, 1e-5).without_weight();
     is_right(&spec, &Inputs::new(&input(DType::F32)), &read_npy(&folder.path().join("x-f32.npy")).1);
+    // A tensor of a checkpoint cannot be replaced: the others would be lost.
+    let checkpoint = folder.path().join("model.safetensors");
+    fs::copy(format!("{MODEL}/model.safetensors"), &checkpoint).unwrap();
+    let norm = "model.safetensors:model.norm.weight";
+    refused(folder.path(), 64, &["apply", norm, "-o", norm, "--eps", "1", "--force"], &["other tensors"]);
+    assert_eq!(fs::metadata(&checkpoint).unwrap().len(), fs::metadata(format!("{MODEL}/model.safetensors")).unwrap().len());
+    // Nor is an input lost to a report.
+    let report = ["apply", "x-f16.npy", "-o", "z.npy", "--eps", "1", "--json=x-f16.npy", "--force"];
+    refused(folder.path(), 64, &report, &["read or written otherwise"]);
+    assert!(read_npy(&folder.path().join("x-f16.npy")).0.contains("<f2"));
     fs::create_dir(folder.path().join("folder.npy")).unwrap();
     let into = ["apply", "x-f32.npy", "-o", "folder.npy", "--eps", "1", "--force"];
     refused(folder.path(), 64, &into, &["folder.npy: is not a file"]);
@@ -245,7 +255,9 @@ fn large_files_go_through_in_batches() {
     npy(&folder.path().join("x.npy"), "<f4", "(10485, 1000)", x.as_slice().bytes());
     let (output, out, err) = run_in(folder.path(), &["apply", "x.npy", "-o", "y.npy", "--eps", "1e-6", "--check"]);
     assert!(output.status.success() && out.contains("10485000 elements: all right"), "{out}{err}");
-    assert_eq!(read_npy(&folder.path().join("y.npy")).1.len() as u64, rows * hidden * 4);
+    let whole = Gpu::new_blocking().unwrap().norm(NormSpec::torch(hidden, 1e-6).without_weight()).unwrap();
+    let whole: Vec<f32> = whole.run_blocking(&Inputs::new(&x)).unwrap();
+    assert!(read_npy(&folder.path().join("y.npy")).1 == bytemuck::cast_slice::<f32, u8>(&whole));
     // No rows at all are no error.
     npy(&folder.path().join("none.npy"), "<f2", "(0, 7)", b"");
     let (output, out, err) = run_in(folder.path(), &["apply", "none.npy", "-o", "none-out.npy", "--eps", "1e-6", "--check"]);

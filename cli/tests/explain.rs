@@ -2,6 +2,8 @@
 
 mod common;
 
+use std::collections::BTreeMap;
+
 use common::*;
 use serde_json::Value;
 use wgpu_rmsnorm::wgpu::{self, util::DeviceExt};
@@ -62,7 +64,10 @@ fn what_cannot_be_planned_is_explained() {
     for (arguments, words) in [
         (&["4x0"][..], "hidden: expected at least 1"),
         (&["x"], "whole numbers with x between them"),
-        (&["4x-8"], ""),
+        (&["4x-8"], "whole numbers"),
+        (&["4x8", "--width", "0"], "0 is not in 1.."),
+        (&["4x8", "--place", "input=a@0", "--place", "input=a@64"], "the input is placed twice"),
+        (&["4x8", "--place", "weight=a@0:8"], "leave the stride out"),
         (&["18446744073709551615x18446744073709551615x2"], "fewer than 2^64 elements"),
         (&["99999999999999999999x2"], "whole numbers"),
         (&["1000000000000000x1"], "at most 65536 chunks"),
@@ -85,17 +90,22 @@ fn what_cannot_be_planned_is_explained() {
 /// The JSON has all that another host needs: this one knows nothing else, and computes the norm with wgpu's own calls.
 #[test]
 fn the_json_is_enough_to_run_the_norm() {
-    // Rows that share words, an arena, a bias; and a plan of several dispatches.
+    // Rows that share words, an arena, a bias; and rows so far apart that a binding holds but two of them.
+    let far = ["--place", "input=arena@0:20000000"];
     let arena = ["--place", "input=arena@4098", "--place", "output=arena@65536:136", "--bias"];
-    for (shape, dtype, more) in
-        [("33x129", DType::F16, &arena[..]), ("300x96", DType::BF16, &[]), ("5x2000", DType::F32, &["--bias"])]
-    {
+    for (shape, dtype, more) in [
+        ("3x8", DType::F32, &far[..]),
+        ("33x129", DType::F16, &arena),
+        ("300x96", DType::BF16, &[]),
+        ("5x2000", DType::F32, &["--bias"]),
+    ] {
         let arguments = [&["explain", shape, "--dtype", dtype.name(), "--preset", "gemma", "--json"], more].concat();
         let (output, out, err) = run(program(&arguments));
         assert!(output.status.success(), "{err}");
         let report: Value = serde_json::from_str(&out).unwrap();
         let host = Host::open(&report);
-        host.compute(dtype, shape, more.contains(&"--bias"), more.contains(&"--place"));
+        assert_eq!(report["dispatches"].as_array().map(Vec::len), Some(if shape == "3x8" { 2 } else { 1 }));
+        host.compute(dtype, shape, more.contains(&"--bias"), more);
     }
 }
 
@@ -155,7 +165,7 @@ impl<'a> Host<'a> {
     }
 
     /// Fills what the JSON binds with a wave, runs its dispatches, and compares.
-    fn compute(&self, dtype: DType, shape: &str, bias: bool, arena: bool) {
+    fn compute(&self, dtype: DType, shape: &str, bias: bool, places: &[&str]) {
         let device = self.gpu.device();
         let (rows, hidden) = shape.split_once('x').map(|(r, h)| (r.parse::<u64>().unwrap(), h.parse::<u64>().unwrap())).unwrap();
         let wave = |count: u64, scale: f64| {
@@ -163,24 +173,40 @@ impl<'a> Host<'a> {
             Values::round_from(dtype, &(0..count).map(value).collect::<Vec<_>>())
         };
         let (x, w, b) = (wave(rows * hidden, 3.0), wave(hidden, 0.2), wave(hidden, 1.0));
-        let (from, to, stride) = if arena { (4098, 65_536, 136) } else { (0, 0, hidden) };
-        // One buffer a number: operands that share one lie where the command line placed them.
-        let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC;
-        let mut images: std::collections::BTreeMap<u64, Vec<u8>> = Default::default();
+        // Where the command line placed the operands.
+        let (from, from_stride, to, stride) = match places {
+            [_, "input=arena@4098", ..] => (4098, hidden, 65_536, 136),
+            [_, "input=arena@0:20000000"] => (0, 20_000_000, 0, hidden),
+            _ => (0, hidden, 0, hidden),
+        };
+        // One buffer a number, as large as what is bound of it: operands that share one lie where the command line placed them.
+        let bindings = self.report["bindings"].as_array().unwrap();
+        let dispatches = self.report["dispatches"].as_array().unwrap();
+        let end = |binding: &Value| {
+            let ranges = dispatches.iter().flat_map(|dispatch| dispatch["ranges"].as_array().unwrap());
+            let of_this = ranges.filter(|range| range["binding"] == binding["binding"]);
+            of_this.map(|range| number(&range["offset"]) + number(&range["size"])).max().unwrap() as usize
+        };
+        let mut images: BTreeMap<u64, Vec<u8>> = BTreeMap::new();
         let mut output = 0;
-        for binding in self.report["bindings"].as_array().unwrap().iter().filter(|binding| binding["holds"] == "operands") {
+        for binding in bindings.iter().filter(|binding| binding["holds"] == "operands") {
+            let image = images.entry(number(&binding["buffer"])).or_default();
+            image.resize(image.len().max(end(binding)), 0);
             for operand in binding["operands"].as_array().unwrap() {
-                let image = images.entry(number(&binding["buffer"])).or_insert_with(|| vec![0; 1 << 17]);
-                let mut put = |at: usize, bytes: &[u8]| image[at..at + bytes.len()].copy_from_slice(bytes);
+                let mut put = |at: u64, bytes: &[u8]| image[at as usize..at as usize + bytes.len()].copy_from_slice(bytes);
+                let row = (hidden * dtype.size()) as usize;
                 match operand.as_str().unwrap() {
-                    "input" => put(from, x.as_slice().bytes()),
+                    "input" => (0..)
+                        .zip(x.as_slice().bytes().chunks(row))
+                        .for_each(|(r, bytes)| put(from + r * from_stride * dtype.size(), bytes)),
                     "weight" => put(0, w.as_slice().bytes()),
                     "bias" => put(0, b.as_slice().bytes()),
                     _ => output = number(&binding["buffer"]),
                 }
             }
         }
-        let buffers: std::collections::BTreeMap<u64, wgpu::Buffer> =
+        let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC;
+        let buffers: BTreeMap<u64, wgpu::Buffer> =
             images.iter().map(|(number, image)| (*number, self.filled(image, usage))).collect();
         let step = device.limits().min_uniform_buffer_offset_alignment;
         let table: Vec<u8> = (0..256u32)
@@ -193,7 +219,7 @@ impl<'a> Host<'a> {
         let digits = self.filled(&table, wgpu::BufferUsages::UNIFORM);
         let pipeline = self.pipeline();
         let mut encoder = device.create_command_encoder(&Default::default());
-        for dispatch in self.report["dispatches"].as_array().unwrap() {
+        for dispatch in dispatches {
             let words: Vec<u32> = dispatch["params"].as_array().unwrap().iter().map(|word| number(word) as u32).collect();
             let params = self.filled(bytemuck::cast_slice(&words), wgpu::BufferUsages::UNIFORM);
             let bind = |binding: &Value| {
@@ -219,7 +245,7 @@ impl<'a> Host<'a> {
                     }),
                 }
             };
-            let entries: Vec<_> = self.report["bindings"].as_array().unwrap().iter().map(bind).collect();
+            let entries: Vec<_> = bindings.iter().map(bind).collect();
             let layout = &pipeline.get_bind_group_layout(0);
             let group = device.create_bind_group(&wgpu::BindGroupDescriptor { label: None, layout, entries: &entries });
             let offsets: Vec<u32> =
@@ -231,7 +257,7 @@ impl<'a> Host<'a> {
             pass.dispatch_workgroups(x, y, z);
         }
         self.gpu.queue().submit([encoder.finish()]);
-        let bytes = self.gpu.read_blocking(&buffers[&output], 0..1 << 17).unwrap();
+        let bytes = self.gpu.read_blocking(&buffers[&output], 0..buffers[&output].size()).unwrap();
         let size = dtype.size();
         let y: Vec<u8> = (0..rows)
             .flat_map(|row| {

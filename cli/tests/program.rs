@@ -23,6 +23,7 @@ fn devices_lists_adapters_for_people_and_machines() {
     let first = &devices[0];
     assert!(first["name"].is_string() && first["caps"]["max_binding"].as_u64().is_some_and(|n| n > 0), "{out}");
     assert_eq!(first["plans"].as_array().map(Vec::len), Some(3));
+    assert_eq!(first["plans"][0]["norm"]["hidden"], 4096);
 }
 
 #[test]
@@ -41,6 +42,69 @@ fn verify_writes_json_and_junit_and_counts() {
         assert!(junit.contains(&suite), "{suite} in {junit}");
     }
     assert!(junit.contains("name=\"E2 torch weight 3.7\" classname="), "{junit}");
+}
+
+/// A kernel that is wrong: every check notices, says so with exit code 1, and writes no wrong result.
+#[test]
+fn a_broken_kernel_is_noticed() {
+    let folder = tempfile::tempdir().unwrap();
+    let broken = |arguments: &[&str]| {
+        let (output, out, err) =
+            run_in(folder.path(), &[arguments, &["--fault", "x[0] * scale,=>x[0] * scale * 1.01,"]].concat());
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}: {out}{err}");
+        out
+    };
+    assert!(broken(&["demo"]).contains("Beyond the error model: model.layers.0.input_layernorm in f32"));
+    assert!(broken(&["check-model", MODEL]).contains("WRONG: model.layers.0.input_layernorm.weight, "));
+    let out = broken(&["verify", "--only", "e2 torch", "--junit", "report.xml", "--json=report.json"]);
+    assert!(out.contains("FAILED") && out.contains("beyond the error model, the first at 0"), "{out}");
+    let junit = std::fs::read_to_string(folder.path().join("report.xml")).unwrap();
+    assert!(junit.contains("<failure message=") && junit.contains("failures=\"1\""), "{junit}");
+    let report = std::fs::read_to_string(folder.path().join("report.json")).unwrap();
+    let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+    let case = &report[0]["cases"][0];
+    assert_eq!(
+        (&report[0]["failed"], &case["status"], &case["outcome"]["first_wrong"][0]["index"]),
+        (&1.into(), &"failed".into(), &0.into())
+    );
+
+    let input = format!("{MODEL}/model.safetensors:model.norm.weight");
+    let out = broken(&["apply", &input, "-o", "y.npy", "--eps", "1e-5", "--check"]);
+    assert!(out.contains("256 elements: ") && out.contains("WRONG, the first at 0") && out.contains("Wrote    nothing"), "{out}");
+    let report: serde_json::Value =
+        serde_json::from_str(&broken(&["apply", &input, "-o", "y.npy", "--eps", "1e-5", "--check", "--json"])).unwrap();
+    assert_eq!((&report["written"], &report["check"]["first_wrong"][0]["index"]), (&false.into(), &0.into()));
+    let left: Vec<_> = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(left.len(), 2, "the two reports and no output: {left:?}");
+}
+
+/// No file is lost to a report.
+#[test]
+fn reports_replace_nothing_unless_forced() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("report.json"), "precious").unwrap();
+    let explain = ["explain", "4x8", "--json=report.json"];
+    refused(folder.path(), 64, &explain, &["report.json: exists already", "--force"]);
+    refused(folder.path(), 64, &["verify", "--only", "d3", "--junit", "report.json"], &["exists already"]);
+    let both = ["verify", "--only", "d3", "--junit", "new.x", "--json=./new.x"];
+    refused(folder.path(), 64, &both, &["this file is read or written otherwise"]);
+    assert_eq!(std::fs::read(folder.path().join("report.json")).unwrap(), b"precious");
+    let (output, _, err) = run_in(folder.path(), &[&explain[..], &["--force"]].concat());
+    assert!(output.status.success(), "{err}");
+    assert!(std::fs::read_to_string(folder.path().join("report.json")).unwrap().contains("\"kernel\""));
+    // A refusal leaves the old report.
+    refused(folder.path(), 64, &["explain", "4x0", "--json=report.json", "--force"], &["hidden"]);
+    assert!(std::fs::read_to_string(folder.path().join("report.json")).unwrap().contains("\"kernel\""));
+}
+
+/// A full disk behind standard output is an error, where a closed pipe is none.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_noticed() {
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let output = program(&["explain", "4x8", "--wgsl"]).stdout(full).output().unwrap();
+    let err = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.code() == Some(64) && err.contains("standard output cannot be written"), "{err}");
 }
 
 /// JSON comes alone on standard output, and parses, for every subcommand that reports.
@@ -124,7 +188,7 @@ fn a_reader_that_leaves_early_is_no_error() {
     use std::process::Stdio;
     let mut child = program(&["--help"]).stdout(Stdio::piped()).spawn().unwrap();
     drop(child.stdout.take());
-    assert_ne!(child.wait().unwrap().code(), Some(101), "a panic");
+    assert_eq!(child.wait().unwrap().code(), Some(0));
     // Nor does it lose the report and the verdict.
     let folder = tempfile::tempdir().unwrap();
     let mut child = program(&["verify", "--only", "d3", "--json=closed.json"])

@@ -88,17 +88,18 @@ impl Gpu {
     /// [`Error::Buffer`] for a buffer without the usage `COPY_SRC`, a range that does not begin at a multiple of 4 bytes, or one
     /// that ends behind the buffer; those of the device.
     pub async fn read(&self, source: &wgpu::Buffer, range: Range<u64>) -> Result<Vec<u8>> {
-        let refuse =
-            |expected: String, actual: String, remedy: &str| Err(Error::Buffer(Detail::new("source", expected, actual, remedy)));
+        let refuse = |argument: &str, expected: String, actual: String, remedy: &str| {
+            Err(Error::Buffer(Detail::new(argument, expected, actual, remedy)))
+        };
         if !source.usage().contains(wgpu::BufferUsages::COPY_SRC) {
             let usage = format!("{:?}", source.usage());
-            return refuse("a buffer with usage COPY_SRC".into(), usage, "add the usage where the buffer is created");
+            return refuse("source", "a buffer with usage COPY_SRC".into(), usage, "add the usage where the buffer is created");
         }
         // Copies come in whole words (case K6).
         let within = range.end.checked_next_multiple_of(4).is_some_and(|end| end <= source.size()) && range.start <= range.end;
         if !within || !range.start.is_multiple_of(4) {
-            let expected = format!("a range of its {} bytes that begins at a multiple of 4", source.size());
-            return refuse(expected, format!("{range:?}"), "read whole words, and pick from them");
+            let expected = format!("a range of the buffer's {} bytes that begins at a multiple of 4", source.size());
+            return refuse("range", expected, format!("{range:?}"), "read whole words, and pick from them");
         }
         let mut bytes = Vec::new();
         if !range.is_empty() {

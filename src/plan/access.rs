@@ -1,8 +1,11 @@
 //! How operands are read and written.
 
+use std::str::FromStr;
+
 use super::layout::Layout;
 use super::operand::{Operand, Slot};
 use crate::dtype::DType;
+use crate::error::{Detail, Error, Result};
 use crate::spec::NormSpec;
 
 /// Bytes of the widest access.
@@ -30,6 +33,17 @@ impl Access {
             Access::Word => "word",
             Access::Wide => "wide",
         }
+    }
+}
+
+/// The name in lower case.
+impl FromStr for Access {
+    type Err = Error;
+    fn from_str(name: &str) -> Result<Self> {
+        Access::ALL.into_iter().find(|access| access.name() == name).ok_or_else(|| {
+            let names = Access::ALL.map(Access::name).join(", ");
+            Error::Plan(Detail::new("access", format!("one of {names}"), format!("{name:?}"), "choose one of these"))
+        })
     }
 }
 

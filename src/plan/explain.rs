@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Access, BLOCK, DeviceKind, GPU_GROUP, Plan, Rung, SharedWords, WORTH_A_GROUP};
+use super::{Access, BLOCK, Plan, SharedWords};
 use crate::dtype::DType;
 
 impl fmt::Display for Plan {
@@ -22,14 +22,14 @@ impl fmt::Display for Plan {
         )?;
         writeln!(
             f,
-            "  rung     {}: workgroups of {} invocations, {} a row, {} rows at once, {} rounds",
+            "  rung     {}: workgroups of {} invocations, {} a row, {} at once, {}",
             self.rung.name(),
             self.workgroup_size(),
             self.width,
-            self.rows_at_once,
-            self.rounds
+            count(self.rows_at_once, "row"),
+            count(self.rounds, "round")
         )?;
-        writeln!(f, "           because {}", self.reason())?;
+        writeln!(f, "           because {}", self.reason)?;
         match self.shared_words {
             SharedWords::No => {}
             SharedWords::InPairs => writeln!(f, "           rows share 32-bit words of the output, and go in pairs")?,
@@ -60,35 +60,14 @@ impl fmt::Display for Plan {
     }
 }
 
+fn count(number: u32, what: &str) -> String {
+    if number == 1 { format!("{number} {what}") } else { format!("{number} {what}s") }
+}
+
 fn steps(access: Access) -> &'static str {
     match access {
         Access::Element => "an element at a time",
         Access::Word => "a word at a time",
         Access::Wide => "16 bytes at a time",
-    }
-}
-
-impl Plan {
-    /// Why rows are shared out as they are.
-    fn reason(&self) -> String {
-        let hidden = self.spec.hidden;
-        match self.rung {
-            _ if self.force.rung.is_some() => "it was asked for".into(),
-            Rung::Multi => match self.caps.kind {
-                DeviceKind::Cpu => format!("{hidden} elements are fewer than the {WORTH_A_GROUP} that are worth a workgroup"),
-                DeviceKind::Gpu => {
-                    format!("a row keeps {} invocations busy, and a workgroup should have {GPU_GROUP}", self.width)
-                }
-            },
-            Rung::Looped if !self.caps.rungs.contains(Rung::Multi) => "the device failed the self-test of the rung multi".into(),
-            Rung::Looped if self.rows <= 1 => "there is one row at most".into(),
-            Rung::Looped => match self.caps.kind {
-                DeviceKind::Cpu if hidden > WORTH_A_GROUP / 2 => format!("a row of {hidden} elements is worth a workgroup"),
-                DeviceKind::Cpu => {
-                    format!("{} rows are so few that each gets a workgroup, for every core to have some", self.rows)
-                }
-                DeviceKind::Gpu => format!("a row keeps {} invocations busy", self.width),
-            },
-        }
     }
 }

@@ -11,6 +11,7 @@ mod layout;
 mod operand;
 mod order;
 mod params;
+mod share;
 
 pub use access::{Access, AccessMap};
 pub use bind::{Binding, Chunk};
@@ -21,9 +22,12 @@ pub(crate) use order::BLOCK;
 pub use order::Order;
 pub use params::Params;
 
+use std::str::FromStr;
+
 use crate::dtype::DType;
 use crate::error::{Detail, Error, Result};
 use crate::spec::NormSpec;
+use share::{Reason, Shares, row_memory};
 
 /// A way to share rows out over workgroups. All give the same bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -45,6 +49,16 @@ impl Rung {
             Rung::Multi => "multi",
             Rung::Looped => "looped",
         }
+    }
+}
+
+/// The name in lower case.
+impl FromStr for Rung {
+    type Err = Error;
+    fn from_str(name: &str) -> Result<Self> {
+        Rung::ALL.into_iter().find(|rung| rung.name() == name).ok_or_else(|| {
+            Error::Plan(Detail::new("rung", Rung::ALL.map(Rung::name).join(" or "), format!("{name:?}"), "choose one of these"))
+        })
     }
 }
 
@@ -111,11 +125,6 @@ impl Force {
 /// Loop iterations of one invocation that a plan may ask for. A driver is known that silently ends every loop after 65,535 in
 /// all (case O11).
 const MOST_ITERATIONS: u64 = 48_000;
-/// Elements that a workgroup of a software driver should have: fewer, and starting it costs more than its work.
-const WORTH_A_GROUP: u64 = 2048;
-/// Invocations that a workgroup of a GPU should have.
-const GPU_GROUP: u64 = 128;
-
 /// How a norm is computed on a device: the kernel's constants, bindings, chunks and grids.
 ///
 /// ```
@@ -158,6 +167,8 @@ pub struct Plan {
     pub caps: Caps,
     /// What the caller took out of the plan's hands.
     pub force: Force,
+    /// Why this rung.
+    reason: Reason,
 }
 
 impl Plan {
@@ -185,26 +196,27 @@ impl Plan {
             .min(order.octet_lanes())
             .min(u64::from(force.width.unwrap_or(u32::MAX)).max(1));
         let width = 1u64 << widest.ilog2();
-        let (rung, rows_at_once, rounds) = share_out(&order, caps, rows, width, shared_words, force.rung)?;
-        check_iterations(&order, width, rounds)?;
-        check_workgroup_memory(&order, caps, rows_at_once)?;
+        let shares = Shares::new(&order, caps, rows, width, shared_words, force.rung)?;
+        check_iterations(&order, width, shares.rounds)?;
+        check_workgroup_memory(&order, caps, shares.rows_at_once)?;
 
-        let rows_a_group = rows_at_once * rounds;
+        let rows_a_group = shares.rows_at_once * shares.rounds;
         let (bindings, chunks) = bind::bind(spec, caps, layout, rows, rows_a_group, &access)?;
         Ok(Self {
             spec: *spec,
             rows,
-            rung,
+            rung: shares.rung,
             order,
             width: width as u32,
-            rows_at_once: rows_at_once as u32,
-            rounds: rounds as u32,
+            rows_at_once: shares.rows_at_once as u32,
+            rounds: shares.rounds as u32,
             shared_words,
             access,
             bindings,
             chunks,
             caps: *caps,
             force,
+            reason: shares.reason,
         })
     }
 
@@ -221,10 +233,13 @@ impl Plan {
     /// Workgroups on the two axes of the dispatch for the first `rows` rows of a chunk. The rectangle may hold a few more than
     /// are needed; the kernel's guard ends those.
     pub fn grid(&self, chunk: &Chunk, rows: u64) -> [u32; 2] {
-        // Pairs that share words may begin one row before the chunk.
-        let shift = u64::from(self.shared_words == SharedWords::InPairs && chunk.params.output_start % 2 == 1);
-        let groups = (rows.min(chunk.rows) + shift).div_ceil(u64::from(self.rows_per_group()));
+        let groups = (rows.min(chunk.rows) + self.rows_before(chunk)).div_ceil(u64::from(self.rows_per_group()));
         fold(groups, u64::from(self.caps.max_workgroups))
+    }
+
+    /// Rows before a chunk that its grid counts too: one where rows go in pairs and the first pair begins there.
+    pub fn rows_before(&self, chunk: &Chunk) -> u64 {
+        u64::from(self.shared_words == SharedWords::InPairs && chunk.params.output_start % 2 == 1)
     }
 
     /// A chunk's number of rows as the kernel gets it: base-256 digits, the lowest first.
@@ -264,48 +279,6 @@ fn fold(groups: u64, limit: u64) -> [u32; 2] {
     [x as u32, y as u32]
 }
 
-/// Picks the rung, the rows at once and the rounds of a workgroup.
-fn share_out(
-    order: &Order,
-    caps: &Caps,
-    rows: u64,
-    width: u64,
-    shared_words: SharedWords,
-    forced: Option<Rung>,
-) -> Result<(Rung, u64, u64)> {
-    let unit = if shared_words == SharedWords::InPairs { 2 } else { 1 };
-    let (at_once, rounds) = match caps.kind {
-        // One register of invocations at a time; more rows a workgroup while enough workgroups are left for every core.
-        DeviceKind::Cpu => (1, (WORTH_A_GROUP / order.hidden).clamp(1, 32).min(rows / 64).max(1)),
-        // Rows that share words take turns, so that one invocation sees both scales.
-        DeviceKind::Gpu if unit == 2 => (1, (GPU_GROUP / width).clamp(1, 8)),
-        DeviceKind::Gpu => (GPU_GROUP / width, 1),
-    };
-    let fits_memory = u64::from(caps.workgroup_memory).saturating_sub(64) / row_memory(order);
-    let at_once = at_once.min(u64::from(caps.max_invocations) / width).min(fits_memory).max(1);
-    // Powers of two, so that similar numbers of rows share a kernel.
-    let rounds = (1u64 << rounds.ilog2()).next_multiple_of(unit);
-    let allowed = |rung| caps.rungs.contains(rung);
-    let chosen = match forced {
-        Some(rung) => rung,
-        None if at_once * rounds > unit && rows > unit && allowed(Rung::Multi) => Rung::Multi,
-        None => Rung::Looped,
-    };
-    if !allowed(chosen) {
-        return Err(Error::Plan(Detail::new(
-            "rung",
-            "one that passed this device's self-test",
-            chosen.name(),
-            "leave the choice to the plan, or report the driver",
-        )));
-    }
-    Ok(match chosen {
-        Rung::Looped => (chosen, 1, unit),
-        Rung::Multi if at_once * rounds > unit => (chosen, at_once, rounds),
-        Rung::Multi => (chosen, 1, 2 * unit),
-    })
-}
-
 /// Case O11: what one invocation does at most, range rescue included, stays well below 65,535 iterations.
 fn check_iterations(order: &Order, width: u64, rounds: u64) -> Result<()> {
     let steps = order.octets().div_ceil(width);
@@ -320,11 +293,6 @@ fn check_iterations(order: &Order, width: u64, rounds: u64) -> Result<()> {
         format!("{} elements, {iterations} steps", order.hidden),
         "allow more invocations a workgroup, or shard the row",
     )))
-}
-
-/// Bytes of workgroup memory for one row: a pair of sums for every octet lane, a flag and a maximum.
-fn row_memory(order: &Order) -> u64 {
-    order.octet_lanes().max(8) * 8 + 8
 }
 
 fn check_workgroup_memory(order: &Order, caps: &Caps, rows_at_once: u64) -> Result<()> {

@@ -56,10 +56,12 @@ pub struct Outcome {
     /// Elements beyond the error model.
     pub wrong: usize,
     /// The largest distance from the (nearest) right value, in ULP of the output's dtype at `scale`, over the elements whose
-    /// right value is finite and not below the normal range, and in which no number is that a driver may flush to zero.
+    /// right value is finite and not below the normal range, and where nothing may have been flushed to zero on the way.
     pub worst_ulp: f64,
     /// Elements that differ from the correctly rounded truth.
     pub misrounded: usize,
+    /// Elements that are NaN, as they must be.
+    pub nan: usize,
     /// The first few elements beyond the model.
     pub mismatches: Vec<Mismatch>,
 }
@@ -70,14 +72,16 @@ impl Outcome {
         self.wrong == 0
     }
 
-    /// Adds another outcome to this one.
+    /// Adds the outcome of the elements that follow: their indices count on.
     pub fn merge(&mut self, other: &Outcome) {
+        let shift = self.elements;
         self.elements += other.elements;
         self.wrong += other.wrong;
         self.worst_ulp = self.worst_ulp.max(other.worst_ulp);
         self.misrounded += other.misrounded;
+        self.nan += other.nan;
         let room = MOST_MISMATCHES.saturating_sub(self.mismatches.len());
-        self.mismatches.extend(other.mismatches.iter().take(room).cloned());
+        self.mismatches.extend(other.mismatches.iter().take(room).map(|m| Mismatch { index: shift + m.index, ..m.clone() }));
     }
 }
 
@@ -161,7 +165,9 @@ fn compare(
     let dtype = spec.output_dtype();
     outcome.elements += 1;
     if truth.is_nan() || got.is_nan() {
-        if truth.is_nan() != got.is_nan() {
+        if truth.is_nan() && got.is_nan() {
+            outcome.nan += 1;
+        } else {
             note(outcome, Mismatch { index, got, truth, allowed: 0.0 });
         }
         return;

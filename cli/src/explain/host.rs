@@ -44,12 +44,12 @@ pub fn plan(plan: &Plan) -> Value {
         "rows_at_once": plan.rows_at_once,
         "rounds": plan.rounds,
         "rows_per_workgroup": plan.rows_per_group(),
+        "workgroup_size": plan.workgroup_size(),
         "lanes": plan.order.lanes,
     })
 }
 
-pub fn kernel(plan: &Plan) -> Value {
-    let shader = plan.shader();
+pub fn kernel(plan: &Plan, shader: &Shader) -> Value {
     json!({
         "label": shader.label,
         "entry_point": Shader::ENTRY,
@@ -59,7 +59,7 @@ pub fn kernel(plan: &Plan) -> Value {
 }
 
 /// Every binding of group 0, by its number.
-pub fn bindings(plan: &Plan) -> Value {
+pub fn bindings(plan: &Plan, shader: &Shader) -> Value {
     let entry = |(number, bound): (usize, &Bound)| match *bound {
         Bound::Params => json!({
             "binding": number, "type": "uniform", "dynamic_offset": false, "bytes": size_of::<Params>(),
@@ -81,13 +81,13 @@ pub fn bindings(plan: &Plan) -> Value {
             })
         }
     };
-    plan.shader().bindings.iter().enumerate().map(entry).collect()
+    shader.bindings.iter().enumerate().map(entry).collect()
 }
 
 /// Every dispatch, for all rows that were planned: its uniform as 32-bit words, its digits, the ranges to bind, its grid.
-pub fn dispatches(plan: &Plan) -> Value {
+pub fn dispatches(plan: &Plan, shader: &Shader) -> Value {
     let storage: Vec<usize> =
-        plan.shader().bindings.iter().enumerate().filter(|(_, b)| matches!(b, Bound::Storage(_))).map(|(n, _)| n).collect();
+        shader.bindings.iter().enumerate().filter(|(_, b)| matches!(b, Bound::Storage(_))).map(|(n, _)| n).collect();
     let dispatch = |chunk: &Chunk| {
         let [x, y] = plan.grid(chunk, chunk.rows);
         let ranges = storage
@@ -101,6 +101,7 @@ pub fn dispatches(plan: &Plan) -> Value {
             "row_digits": Plan::digits_of(chunk.rows),
             "ranges": ranges.collect::<Vec<_>>(),
             "grid": [x, y, 1],
+            "rows_before": plan.rows_before(chunk),
         })
     };
     plan.chunks.iter().map(dispatch).collect()

@@ -25,7 +25,7 @@ use translate::Target;
     wgpu-rmsnorm explain 512x4096 --dtype bf16\n  \
     wgpu-rmsnorm explain 1x4096 --dtype f16 --webgpu-limits --wgsl > rms_norm.wgsl\n  \
     wgpu-rmsnorm explain 8x4096 --place input=arena@0 --place output=arena@262144:8192 --json\n\n\
-    How to read the text: the cookbook in the library's documentation.")]
+    How to read the text: docs/cookbook.md. eps is a number in the uniform and has no say in a plan; where none is given it is 1e-5.")]
 pub struct Options {
     /// The input's shape, such as 2x512x4096: the last dimension is normalised
     #[arg(value_parser = shape)]
@@ -49,13 +49,13 @@ pub struct Options {
     #[arg(long)]
     webgpu_limits: bool,
     /// Plan this rung
-    #[arg(long, value_parser = PossibleValuesParser::new(Rung::ALL.map(Rung::name)).map(rung))]
+    #[arg(long, value_parser = PossibleValuesParser::new(Rung::ALL.map(Rung::name)).try_map(|name| name.parse::<Rung>()))]
     rung: Option<Rung>,
     /// Plan no access wider than this
-    #[arg(long, value_parser = PossibleValuesParser::new(Access::ALL.map(Access::name)).map(access))]
+    #[arg(long, value_parser = PossibleValuesParser::new(Access::ALL.map(Access::name)).try_map(|name| name.parse::<Access>()))]
     access: Option<Access>,
     /// Plan at most this many invocations a row
-    #[arg(long, value_name = "INVOCATIONS")]
+    #[arg(long, value_name = "INVOCATIONS", value_parser = clap::value_parser!(u32).range(1..))]
     width: Option<u32>,
     /// Print the shader instead
     #[arg(long)]
@@ -74,14 +74,6 @@ fn shape(text: &str) -> Result<Shape, String> {
     dimensions.map(Shape).map_err(|_| "expected whole numbers with x between them, such as 512x4096".into())
 }
 
-fn rung(name: String) -> Rung {
-    Rung::ALL.into_iter().find(|rung| rung.name() == name).unwrap_or(Rung::Looped)
-}
-
-fn access(name: String) -> Access {
-    Access::ALL.into_iter().find(|access| access.name() == name).unwrap_or(Access::Element)
-}
-
 /// eps has no say in a plan: it is a number in the uniform.
 const EPS: f32 = 1e-5;
 
@@ -96,11 +88,12 @@ pub fn run(options: &Options, context: &Context) -> Result<ExitCode, Failure> {
     let mut force = Force::default();
     (force.rung, force.access, force.width) = (options.rung, options.access, options.width);
     let plan = Plan::with(&spec, &caps, &layout, rows, force)?;
-    let translated = options.target.map(|target| translate::translate(&plan, target)).transpose()?;
+    let shader = plan.shader();
+    let translated = options.target.map(|target| translate::translate(&shader, target)).transpose()?;
 
     if report.wants_text() {
         match &translated {
-            _ if options.wgsl => say!("{}", plan.shader().wgsl.trim_end()),
+            _ if options.wgsl => say!("{}", shader.wgsl.trim_end()),
             None => say!("{device}: {caps}\n{plan}"),
             Some(_) if options.target == Some(Target::Spirv) && stdout().is_terminal() => {
                 return Err(Failure::new(
@@ -117,9 +110,9 @@ pub fn run(options: &Options, context: &Context) -> Result<ExitCode, Failure> {
         "caps": host::caps(&caps),
         "norm": host::norm(&spec, preset),
         "plan": host::plan(&plan),
-        "kernel": host::kernel(&plan),
-        "bindings": host::bindings(&plan),
-        "dispatches": host::dispatches(&plan),
+        "kernel": host::kernel(&plan, &shader),
+        "bindings": host::bindings(&plan, &shader),
+        "dispatches": host::dispatches(&plan, &shader),
         "bytes_moved": plan.bytes(rows),
         "bytes_held": plan.held_bytes(),
         "translation": translation,

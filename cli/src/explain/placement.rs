@@ -37,12 +37,28 @@ impl FromStr for Place {
     }
 }
 
+impl Place {
+    /// Refuses what would be ignored.
+    fn check(&self, before: &[Place]) -> Result<(), Failure> {
+        let operand = &self.operand;
+        if before.iter().any(|other| other.operand == *operand) {
+            return Err(Failure::new(format_args!("--place: the {operand} is placed twice"), "place it once"));
+        }
+        if self.row_stride.is_some() && ["weight", "bias"].contains(&operand.as_str()) {
+            let problem = format_args!("--place {operand}: one value a channel has no rows, and so no stride");
+            return Err(Failure::new(problem, "leave the stride out"));
+        }
+        Ok(())
+    }
+}
+
 /// The layout in which these operands lie where they are placed and all others in buffers of their own. Buffers are as large as
 /// what lies in them needs.
 pub fn layout(spec: &NormSpec, rows: u64, places: &[Place], in_place: bool) -> Result<Layout, Failure> {
     let mut layout = if in_place { Layout::in_place(spec, rows) } else { Layout::contiguous(spec, rows) };
     let mut named: Vec<&str> = Vec::new();
-    for place in places {
+    for (index, place) in places.iter().enumerate() {
+        place.check(&places[..index])?;
         let operand = match place.operand.as_str() {
             "input" => Some(&mut layout.input),
             "output" => Some(&mut layout.output),

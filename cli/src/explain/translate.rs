@@ -8,7 +8,7 @@ use naga::proc::BoundsCheckPolicies;
 use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
 use naga::{Module, ResourceBinding};
 use serde_json::{Value, json};
-use wgpu_rmsnorm::{Plan, Shader};
+use wgpu_rmsnorm::Shader;
 
 use crate::failure::Failure;
 
@@ -25,9 +25,8 @@ pub enum Target {
     Glsl,
 }
 
-/// Translates a plan's shader.
-pub fn translate(plan: &Plan, target: Target) -> Result<Vec<u8>, Failure> {
-    let shader = plan.shader();
+/// Translates a shader.
+pub fn translate(shader: &Shader, target: Target) -> Result<Vec<u8>, Failure> {
     let cannot = |message: String| {
         Failure::new(format_args!("the shader does not translate: {message}"), "please report this with the command")
     };

@@ -36,7 +36,7 @@ impl FromStr for Location {
         if let Some(at) = lower.find(NAMED) {
             let (file, tensor) = (&text[..at + NAMED.len() - 1], &text[at + NAMED.len()..]);
             return if tensor.is_empty() {
-                Err("there is no tensor's name behind the colon".into())
+                Err("there is no tensor's name after the colon".into())
             } else {
                 location(file, Format::Safetensors, Some(tensor))
             };
@@ -44,7 +44,10 @@ impl FromStr for Location {
         match () {
             () if lower.ends_with(".safetensors") => location(text, Format::Safetensors, None),
             () if lower.ends_with(".npy") => location(text, Format::Npy, None),
-            () => Err("expected FILE.npy, FILE.safetensors or FILE.safetensors:TENSOR".into()),
+            () => {
+                Err("expected FILE.npy, FILE.safetensors or FILE.safetensors:TENSOR; numpy.save and safetensors write such files"
+                    .into())
+            }
         }
     }
 }

@@ -39,14 +39,16 @@ impl Stored {
     }
 }
 
-/// Opens a file for reading and returns its size. Folders, pipes and devices are refused: their size is not known.
+/// Opens a file for reading and returns its size. Folders, pipes and devices are refused: their size is not known, and opening a
+/// pipe would wait for somebody to write into it.
 pub fn open(path: &Path) -> Result<(File, u64), Failure> {
-    let cannot = |e| Failure::file(path, format_args!("cannot be read: {e}"), "check its name and your rights");
-    let metadata = std::fs::metadata(path).map_err(cannot)?;
-    if !metadata.is_file() {
+    let cannot = |e| Failure::file(path, format_args!("cannot be read: {e}"), "check its name and its permissions");
+    if !std::fs::metadata(path).map_err(cannot)?.is_file() {
         return Err(Failure::file(path, "is not a file", "pass a file"));
     }
-    Ok((File::open(path).map_err(cannot)?, metadata.len()))
+    let file = File::open(path).map_err(cannot)?;
+    let size = file.metadata().map_err(cannot)?.len();
+    Ok((file, size))
 }
 
 /// Elements of a shape, `None` beyond 64 bits.

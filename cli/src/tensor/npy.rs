@@ -14,8 +14,9 @@ use crate::failure::Failure;
 
 /// NumPy itself reads no longer header unless it is told to.
 const MOST_HEADER: u64 = 10_000;
-/// Brackets within brackets that a header may have; the parser recurses.
-const MOST_NESTING: usize = 16;
+/// Brackets within brackets that a header may have. The parser tries each level several ways, and takes a time that grows as a
+/// power of the depth; structured types have the most, 4.
+const MOST_NESTING: usize = 4;
 
 /// Bytes before the dictionary in version 1.0.
 const PREFIX: usize = 10;
@@ -37,7 +38,7 @@ pub struct Header {
 
 /// Reads the header at the start of a file.
 pub fn read_header(path: &Path, file: &mut (impl Read + Seek)) -> Result<Header, Failure> {
-    let broken = |problem: String| Failure::file(path, format_args!("is no .npy file: {problem}"), SAVE_AGAIN);
+    let broken = |problem: String| Failure::file(path, format_args!("is not a .npy file: {problem}"), SAVE_AGAIN);
     // The text is looked at before it is parsed: the length stands in the file, and so does the depth.
     let mut text = Vec::new();
     file.take(MOST_HEADER + 1).read_to_end(&mut text).map_err(|e| broken(e.to_string()))?;
@@ -164,6 +165,7 @@ mod tests {
         wrong(b"\x93NUMPY\x02\0\xff\xff\xff\xff{", "4294967307 bytes long");
         wrong(b"\x93NUMPY\x01\0\xff\x00{'descr'", "damaged");
         wrong(&with(&"(".repeat(5000)), "brackets");
+        wrong(&with(&("{".repeat(16) + &"}".repeat(16))), "brackets");
         wrong(&with("{'descr': '<f4', 'fortran_order': True, 'shape': (2, 3), }"), "Fortran");
         wrong(&with("{'descr': '<i4', 'fortran_order': False, 'shape': (2, 3), }"), "'<i4'");
         wrong(&with("{'descr': '|O', 'fortran_order': False, 'shape': (2, 3), }"), "'|O'");

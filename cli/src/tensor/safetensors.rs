@@ -44,12 +44,12 @@ pub struct Entry {
 impl Index {
     /// Reads a file's header. The file must be exactly as long as its header says.
     pub fn open(path: &Path) -> Result<Self, Failure> {
-        let broken = |problem: String| Failure::file(path, format_args!("is no .safetensors file: {problem}"), GET_AGAIN);
+        let broken = |problem: String| Failure::file(path, format_args!("is not a .safetensors file: {problem}"), GET_AGAIN);
         let (mut file, size) = super::open(path)?;
         let mut length = [0; 8];
         file.read_exact(&mut length).map_err(|_| broken(format!("{size} bytes are too few")))?;
         let length = u64::from_le_bytes(length);
-        if length > MOST_HEADER || length > size - 8 {
+        if length > MOST_HEADER || size.checked_sub(8).is_none_or(|behind| length > behind) {
             return Err(broken(format!("its header is said to be {length} bytes long, in a file of {size}")));
         }
         let mut header = vec![0; length as usize];
@@ -57,7 +57,10 @@ impl Index {
         let metadata: Metadata = serde_json::from_slice(&header).map_err(|e| broken(e.to_string()))?;
         let (start, data) = (8 + length, metadata.data_len() as u64);
         if start.checked_add(data) != Some(size) {
-            return Err(broken(format!("{data} bytes of tensors should follow the header, and {} do", size - start)));
+            return Err(broken(format!(
+                "{data} bytes of tensors should follow the header, and {} do",
+                size.saturating_sub(start)
+            )));
         }
         Ok(Self { path: path.to_owned(), file, metadata, start })
     }
@@ -69,13 +72,12 @@ impl Index {
 
     /// The tensor of this name; the only one, where none is named.
     pub fn entry(&self, name: Option<&str>) -> Result<Entry, Failure> {
-        let names = self.names();
-        let Some(name) = name.or(if let [only] = names.as_slice() { Some(only) } else { None }) else {
-            let problem = format!("has {} tensors, and none is named", names.len());
-            return Err(Failure::file(&self.path, problem, self.name_one(&names)));
+        let name = match name {
+            Some(name) => name.to_owned(),
+            None => self.only_name()?,
         };
-        let Some(info) = self.metadata.info(name) else {
-            return Err(Failure::file(&self.path, format_args!("has no tensor {name:?}"), self.name_one(&names)));
+        let Some(info) = self.metadata.info(&name) else {
+            return Err(Failure::file(&self.path, format_args!("has no tensor {name:?}"), self.name_one()));
         };
         let stored = match info.dtype {
             Dtype::F32 => Ok(Stored::Typed(DType::F32)),
@@ -85,17 +87,27 @@ impl Index {
             other => Err(format!("{other:?}")),
         };
         Ok(Entry {
-            name: name.to_owned(),
+            name,
             stored,
             shape: info.shape.iter().map(|&n| n as u64).collect(),
             start: self.start + info.data_offsets.0 as u64,
         })
     }
 
-    fn name_one(&self, names: &[String]) -> String {
+    fn only_name(&self) -> Result<String, Failure> {
+        match self.names().as_slice() {
+            [only] => Ok(only.clone()),
+            names => {
+                Err(Failure::file(&self.path, format_args!("has {} tensors, and none is named", names.len()), self.name_one()))
+            }
+        }
+    }
+
+    fn name_one(&self) -> String {
+        let names = self.names();
         let more = if names.len() > MOST_NAMES { ", ..." } else { "" };
         let listed = names.iter().take(MOST_NAMES).map(String::as_str).collect::<Vec<_>>().join(", ");
-        format!("name one of them behind a colon ({}:TENSOR): {listed}{more}", self.path.display())
+        format!("name one of them after a colon ({}:TENSOR): {listed}{more}", self.path.display())
     }
 
     /// The file, to read elements from.

@@ -67,7 +67,9 @@ impl Source {
             }
             (Stored::Bits16, _) => {
                 let problem = "holds 16-bit values without a type, as .npy files with bfloat16 do";
-                return Err(Failure::file(&path, problem, format_args!("if that is what they are, say so: {flag} bf16")));
+                let remedy =
+                    "if that is what they are, say so: --dtype bf16 for the input, --weight-dtype bf16 for weight and bias";
+                return Err(Failure::file(&path, problem, remedy));
             }
         };
         Ok(Self { path, reader: BufReader::with_capacity(1 << 20, file), name, shape, dtype, stored, big_endian })

@@ -38,6 +38,8 @@ pub fn refused(folder: &Path, code: i32, arguments: &[&str], words: &[&str]) {
     let (output, out, err) = run_in(folder, arguments);
     assert_eq!(output.status.code(), Some(code), "{arguments:?}: {out}{err}");
     assert!(out.is_empty() && err.starts_with("error: "), "{arguments:?}: {out}{err}");
+    let remedy = err.contains("; ") || err.contains("For more information") || err.contains("possible values");
+    assert!(remedy, "{arguments:?}: no remedy in {err}");
     for word in words {
         assert!(err.contains(word), "{arguments:?}: {word:?} in {err}");
     }

@@ -123,7 +123,6 @@ pub(super) fn limits(list: &mut Vec<Case>) {
     list.push(Case::new("limits", "K2 33000 rows of 1024", NormSpec::torch(1024, 1e-6), 33_000).full());
 }
 
-/// What a GPU would be asked to do: many lanes, several rows at once.
 /// Tensors as large as a prompt's: beyond the 128 MiB that a binding may span on a device with WebGPU's limits, and of more rows
 /// than workgroups fit on one axis.
 pub(super) fn real_sizes(list: &mut Vec<Case>) {
@@ -136,6 +135,7 @@ pub(super) fn real_sizes(list: &mut Vec<Case>) {
     }
 }
 
+/// What a GPU would be asked to do: many lanes, several rows at once.
 pub(super) fn as_on_a_gpu(list: &mut Vec<Case>) {
     let lowered = Lowered { as_gpu: true, ..Lowered::default() };
     for (index, hidden) in [1, 3, 8, 40, 64, 128, 129, 256, 769, 1000, 4096, 4099, 16_384, 70_000].into_iter().enumerate() {

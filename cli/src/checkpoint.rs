@@ -1,7 +1,5 @@
 //! A model's checkpoint on disk: one file or several, and which of its tensors are the weights of RMSNorms.
 
-pub mod families;
-
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
@@ -10,6 +8,7 @@ use wgpu_rmsnorm::{DType, Values};
 
 use crate::config::{ModelConfig, read_json};
 use crate::failure::Failure;
+use crate::families;
 use crate::tensor::Stored;
 use crate::tensor::safetensors::Index;
 
@@ -58,7 +57,17 @@ impl Checkpoint {
         } else {
             (path.parent().unwrap_or(Path::new("")).to_owned(), path.to_owned())
         };
-        let is_index = file.extension().is_some_and(|extension| extension == "json");
+        // What is not there, or is something else, is better said before its config.json is looked for.
+        fs::metadata(&file).map_err(|e| Failure::file(&file, format_args!("cannot be read: {e}"), "check its name"))?;
+        let extension = file.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+        if !["json", "safetensors"].contains(&extension) {
+            return Err(Failure::file(
+                &file,
+                "is not a checkpoint",
+                "pass a folder, a .safetensors file or a .safetensors.index.json",
+            ));
+        }
+        let is_index = extension == "json";
         let shards = if is_index { shards(&file, &folder)? } else { vec![file] };
         // A checkpoint that is not there is better said first.
         for shard in &shards {
@@ -76,7 +85,11 @@ impl Checkpoint {
             let mut index = Index::open(shard)?;
             for name in index.names() {
                 if families::is_among(patterns, &name) {
-                    weights.insert(in_order(&name), read(shard, &mut index, name)?);
+                    let key = (in_order(&name), name.clone());
+                    let again = format!("holds {name} once more");
+                    if weights.insert(key, read(shard, &mut index, name)?).is_some() {
+                        return Err(Failure::file(shard, again, "pass a checkpoint whose files hold each tensor once"));
+                    }
                 } else if name.contains("norm") && index.entry(Some(&name))?.shape.len() == 1 {
                     others.push(name);
                 }
@@ -140,6 +153,6 @@ fn in_order(name: &str) -> Vec<(u8, u64, String)> {
 }
 
 /// The dtype of the activations: what the configuration says, else that of the first weight.
-pub fn activations(config: &ModelConfig, weights: &[Weight]) -> DType {
+pub fn activation_dtype(config: &ModelConfig, weights: &[Weight]) -> DType {
     config.dtype.or(weights.first().map(|weight| weight.values.as_slice().dtype())).unwrap_or(DType::F32)
 }

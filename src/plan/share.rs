@@ -1,0 +1,126 @@
+//! How rows are shared out over workgroups, and why so.
+
+use std::fmt;
+
+use super::{Caps, DeviceKind, Order, Rung, SharedWords};
+use crate::error::{Detail, Error, Result};
+
+/// Elements that a workgroup of a software driver should have: fewer, and starting it costs more than its work.
+const WORTH_A_GROUP: u64 = 2048;
+/// Invocations that a workgroup of a GPU should have.
+const GPU_GROUP: u64 = 128;
+/// Workgroups that every core of a software driver should find, so that none stands idle: the rows are shared out over this many.
+const GROUPS_TO_KEEP: u64 = 64;
+/// Rows that a workgroup takes at most.
+const MOST_ROUNDS: u64 = 32;
+
+/// The rows of a workgroup.
+#[derive(Debug)]
+pub(super) struct Shares {
+    pub rung: Rung,
+    pub rows_at_once: u64,
+    pub rounds: u64,
+    pub reason: Reason,
+}
+
+/// Why a rung was chosen.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Reason {
+    Forced,
+    FailedSelfTest,
+    FewRows,
+    /// Multi: what a row keeps busy is less than a workgroup should have.
+    Short {
+        has: u64,
+        should_have: u64,
+        of: &'static str,
+    },
+    /// Looped: a row, or a pair of rows that share words, is enough for a workgroup.
+    Enough {
+        rows: u64,
+        has: u64,
+        of: &'static str,
+    },
+    /// Looped: more rows a workgroup would leave cores idle.
+    Idle {
+        rows: u64,
+    },
+    /// Looped: the device's limits leave room for no more.
+    NoRoom,
+}
+
+impl Shares {
+    pub fn new(
+        order: &Order,
+        caps: &Caps,
+        rows: u64,
+        width: u64,
+        shared_words: SharedWords,
+        forced: Option<Rung>,
+    ) -> Result<Self> {
+        // Rows that share words take turns, so that one invocation sees both scales.
+        let unit = if shared_words == SharedWords::InPairs { 2 } else { 1 };
+        let (has, should_have, of) = match caps.kind {
+            DeviceKind::Cpu => (order.hidden, WORTH_A_GROUP, "elements"),
+            DeviceKind::Gpu => (width, GPU_GROUP, "invocations"),
+        };
+        let wanted = should_have / has;
+        let (at_once, rounds) = match caps.kind {
+            // One register of invocations at a time.
+            DeviceKind::Cpu => (1, wanted.clamp(1, MOST_ROUNDS).min(rows / GROUPS_TO_KEEP).max(1)),
+            DeviceKind::Gpu if unit == 2 => (1, wanted.clamp(1, 8)),
+            DeviceKind::Gpu => (wanted, 1),
+        };
+        let fits_memory = u64::from(caps.workgroup_memory).saturating_sub(64) / row_memory(order);
+        let at_once = at_once.min(u64::from(caps.max_invocations) / width).min(fits_memory).max(1);
+        // Powers of two, so that similar numbers of rows share a kernel.
+        let rounds = (1u64 << rounds.ilog2()).next_multiple_of(unit);
+        let several = at_once * rounds > unit;
+        let allowed = |rung| caps.rungs.contains(rung);
+        let (rung, reason) = match forced {
+            Some(rung) => (rung, Reason::Forced),
+            None if several && rows > unit && allowed(Rung::Multi) => (Rung::Multi, Reason::Short { has, should_have, of }),
+            None if several && rows > unit => (Rung::Looped, Reason::FailedSelfTest),
+            None if rows <= unit => (Rung::Looped, Reason::FewRows),
+            None if wanted <= unit => (Rung::Looped, Reason::Enough { rows: unit, has, of }),
+            None if caps.kind == DeviceKind::Cpu => (Rung::Looped, Reason::Idle { rows }),
+            None => (Rung::Looped, Reason::NoRoom),
+        };
+        if !allowed(rung) {
+            return Err(Error::Plan(Detail::new(
+                "rung",
+                "one that passed this device's self-test",
+                rung.name(),
+                "leave the choice to the plan, or report the driver",
+            )));
+        }
+        let (rows_at_once, rounds) = match rung {
+            Rung::Looped => (1, unit),
+            Rung::Multi if several => (at_once, rounds),
+            Rung::Multi => (1, 2 * unit),
+        };
+        Ok(Self { rung, rows_at_once, rounds, reason })
+    }
+}
+
+/// Bytes of workgroup memory for one row: a pair of sums for every octet lane, a flag and a maximum.
+pub(super) fn row_memory(order: &Order) -> u64 {
+    order.octet_lanes().max(8) * 8 + 8
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Reason::Forced => write!(f, "it was asked for"),
+            Reason::FailedSelfTest => write!(f, "the device failed the self-test of the rung multi"),
+            Reason::FewRows => write!(f, "there are no more rows to share a workgroup"),
+            Reason::Short { has, should_have, of } => {
+                write!(f, "a row has {has} {of}, and a workgroup should have {should_have}")
+            }
+            Reason::Enough { rows: 1, has, of } => write!(f, "a row has {has} {of}, enough for a workgroup"),
+            Reason::Enough { rows, has, of } => write!(f, "{rows} rows have {has} {of} each, enough for a workgroup"),
+            Reason::Idle { rows } => write!(f, "{rows} rows are so few that fewer workgroups would leave cores idle"),
+            Reason::NoRoom => write!(f, "the device's limits leave no room for a second row"),
+        }
+    }
+}
