@@ -39,7 +39,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let compiled = gpu.pipelines();
     let norm = gpu.norm(NormSpec::llama(HIDDEN, 1e-5).dtype(DTYPE))?;
     let prepare = |index: u64| -> wgpu_rmsnorm::Result<Prepared> {
-        let (from, to) = if index % 2 == 0 { (&a, &b) } else { (&b, &a) };
+        let (from, to) = if index.is_multiple_of(2) { (&a, &b) } else { (&b, &a) };
         let weight = Operand::new(&weights).offset(index * HIDDEN * DTYPE.size());
         norm.prepare_blocking(&Operands::new(from, to).weight(weight), MOST_ROWS)
     };
