@@ -24,9 +24,12 @@ var<workgroup> lane_pairs: array<vec2<f32>, LANE_PAIRS>;
 var<workgroup> rescue_row: array<u32, ROWS_AT_ONCE>;
 var<workgroup> rescue_any: u32;
 
+// Where a row begins in the bindings, in elements.
 struct Row {
-    input: u32,    // first element in the input's binding
-    output: u32,   // first element in the output's binding
+    input: u32,
+    residual: u32,
+    residual_out: u32,
+    output: u32,
     number: u32,   // within the chunk
     present: bool, // false behind the last row, and before the first
 }
@@ -37,6 +40,8 @@ fn row_at(number: u32, rows: u32) -> Row {
     let safe = select(0u, number, present);
     return Row(
         params.input_start + safe * params.input_stride,
+        params.residual_start + safe * params.residual_stride,
+        params.residual_out_start + safe * params.residual_out_stride,
         params.output_start + safe * params.output_stride,
         number,
         present,
@@ -113,7 +118,7 @@ fn main(
         let row = row_at(number + slot - shift, rows);
 
         for (var lane = invocation; lane < OCTET_LANES; lane += WIDTH) {
-            keep_pair(slot, lane, lane_sums(row.input, lane));
+            keep_pair(slot, lane, lane_sums(row, lane));
         }
         let squares = join_lanes(slot, invocation);
         let mean = mean_of(squares, params.eps);
@@ -132,7 +137,7 @@ fn main(
         }
         let rescue = workgroupUniformLoad(&rescue_any);
         if (rescue != 0u) {
-            let rescued = rescued_scale(slot, invocation, row.input);
+            let rescued = rescued_scale(slot, invocation, row);
             if (scale.rescued) {
                 scale = rescued;
             }
@@ -145,7 +150,9 @@ fn main(
                 let unit = step * WIDTH + invocation;
                 if (unit < units) {
                     let i = lead + unit * 8u;
-                    store_output(row.output + i, finish(load_input(row.input + i), weight_at(i), bias_at(i), scale.factor));
+                    let x = value_at(row, i);
+                    keep_value(row, i, x);
+                    store_output(row.output + i, finish(x, weight_at(i), bias_at(i), scale.factor));
                 }
             }
         } else {
@@ -153,7 +160,9 @@ fn main(
                 let unit = step * WIDTH + invocation;
                 if (unit < units) {
                     let i = lead + unit * 8u;
-                    store_output(row.output + i, finish_rescued(load_input(row.input + i), weight_at(i), bias_at(i), scale));
+                    let x = value_at(row, i);
+                    keep_value(row, i, x);
+                    store_output(row.output + i, finish_rescued(x, weight_at(i), bias_at(i), scale));
                 }
             }
         }

@@ -22,12 +22,14 @@ pub struct Inputs<'a> {
     pub weight: Option<Slice<'a>>,
     /// One value a channel.
     pub bias: Option<Slice<'a>>,
+    /// As many rows as the input has, added to it.
+    pub residual: Option<Slice<'a>>,
 }
 
 impl<'a> Inputs<'a> {
     /// Rows, without weight and bias.
     pub fn new(input: impl Into<Slice<'a>>) -> Self {
-        Self { input: input.into(), weight: None, bias: None }
+        Self { input: input.into(), weight: None, bias: None, residual: None }
     }
     /// The same with a weight.
     pub fn weight(mut self, weight: impl Into<Slice<'a>>) -> Self {
@@ -40,6 +42,12 @@ impl<'a> Inputs<'a> {
         self
     }
 
+    /// The same with a residual.
+    pub fn residual(mut self, residual: impl Into<Slice<'a>>) -> Self {
+        self.residual = Some(residual.into());
+        self
+    }
+
     /// Checks them against a norm and returns the number of rows.
     ///
     /// # Errors
@@ -47,8 +55,10 @@ impl<'a> Inputs<'a> {
     pub fn validate(&self, spec: &NormSpec) -> Result<u64> {
         spec.validate()?;
         expect_dtype("input", spec.input, self.input)?;
-        per_channel("weight", spec.hidden, spec.weight, self.weight)?;
-        per_channel("bias", spec.hidden, spec.bias, self.bias)?;
+        sized("weight", CHANNELS, spec.hidden, spec.weight, self.weight)?;
+        sized("bias", CHANNELS, spec.hidden, spec.bias, self.bias)?;
+        let residual = spec.residual.map(|residual| residual.dtype);
+        sized("residual", ROWS, self.input.len() as u64, residual, self.residual)?;
         spec.rows_in("input", self.input.len() as u64)
     }
 }
@@ -65,14 +75,23 @@ fn expect_dtype(argument: &str, expected: DType, got: Slice<'_>) -> Result<()> {
     )))
 }
 
-fn per_channel(argument: &str, hidden: u64, expected: Option<DType>, got: Option<Slice<'_>>) -> Result<()> {
+/// What an operand has one element for.
+struct Extent {
+    expected: &'static str,
+    remedy: &'static str,
+}
+
+const CHANNELS: Extent = Extent { expected: "hidden", remedy: "pass one value a channel; nothing is broadcast" };
+const ROWS: Extent = Extent { expected: "the input's", remedy: "pass as many rows as the input has" };
+
+fn sized(argument: &str, extent: Extent, length: u64, expected: Option<DType>, got: Option<Slice<'_>>) -> Result<()> {
     let (dtype, values) = match (expected, got) {
         (None, None) => return Ok(()),
         (Some(dtype), Some(values)) => (dtype, values),
         (Some(_), None) => {
             return Err(Error::Shape(Detail::new(
                 argument,
-                format!("{hidden} elements, for the norm has a {argument}"),
+                format!("{length} elements, for the norm has a {argument}"),
                 "none",
                 format!("pass the {argument}, or make a norm without one"),
             )));
@@ -87,12 +106,12 @@ fn per_channel(argument: &str, hidden: u64, expected: Option<DType>, got: Option
         }
     };
     expect_dtype(argument, dtype, values)?;
-    if values.len() as u64 != hidden {
+    if values.len() as u64 != length {
         return Err(Error::Shape(Detail::new(
             argument,
-            format!("hidden = {hidden} elements"),
+            format!("{} = {length} elements", extent.expected),
             format!("{} elements", values.len()),
-            "pass one value a channel; nothing is broadcast",
+            extent.remedy,
         )));
     }
     Ok(())

@@ -74,8 +74,10 @@ mod error;
 #[cfg(feature = "gpu")]
 mod gpu;
 mod inputs;
+mod outputs;
 pub mod plan;
 pub mod reference;
+mod residual;
 pub mod shader;
 mod spec;
 mod values;
@@ -89,7 +91,9 @@ pub use wgpu;
 #[cfg(feature = "gpu")]
 pub use gpu::{Adapter, Gpu, GpuOptions, Norm, Operand, Operands, Prepared, SelfTest, adapters};
 pub use inputs::Inputs;
+pub use outputs::Outputs;
 pub use plan::{Access, Caps, DeviceKind, Force, Layout, Order, Placement, Plan, Rung, Rungs};
+pub use residual::Residual;
 pub use shader::Shader;
 pub use spec::{CastOrder, NormSpec, OutputRule, Preset};
 pub use values::{Slice, Values};

@@ -63,8 +63,9 @@ pub(crate) fn compose(plan: &Plan) -> Shader {
         text.add(part);
     }
     text.row_count();
+    let residual = spec.residual.map(|residual| residual.dtype);
     for (dtype, part) in [(DType::F16, part!("f16")), (DType::BF16, part!("bf16"))] {
-        let used = [Some(spec.input), spec.weight, spec.bias, Some(output), spec.normalized_dtype()];
+        let used = [Some(spec.input), spec.weight, spec.bias, residual, Some(output), spec.normalized_dtype()];
         if used.contains(&Some(dtype)) {
             text.add(part);
         }
@@ -83,6 +84,7 @@ pub(crate) fn compose(plan: &Plan) -> Shader {
     for (slot, dtype) in [(Slot::Input, Some(spec.input)), (Slot::Weight, spec.weight), (Slot::Bias, spec.bias)] {
         text.load(plan, slot, dtype);
     }
+    text.value(plan);
     text.add(if spec.weight.is_some() && spec.weight_offset != 0.0 { part!("weight_offset") } else { part!("weight_plain") });
     text.add(part!("channels"));
     text.add(if spec.bias.is_some() { part!("bias_present") } else { part!("bias_absent") });
@@ -106,12 +108,13 @@ pub(crate) fn compose(plan: &Plan) -> Shader {
     let name = |d: Option<DType>| d.map_or("none", DType::name);
     Shader {
         label: format!(
-            "rms_norm {} {} {}/{}/{}/{}",
+            "rms_norm {} {} {}/{}/{}/{}/{}",
             plan.rung.name(),
             spec.hidden,
             spec.input,
             name(spec.weight),
             name(spec.bias),
+            name(residual),
             output
         ),
         wgsl: text.0,
@@ -129,9 +132,11 @@ fn buffer_of(plan: &Plan, slot: Slot) -> String {
     plan.bindings.iter().find(|b| b.operands.contains(&slot)).map_or(String::new(), words)
 }
 
-/// Whether rows change halves of words that other workgroups change too.
+/// Whether rows change halves of words that other workgroups, or other invocations, change too.
 fn is_atomic(plan: &Plan, binding: &Binding) -> bool {
-    plan.shared_words == SharedWords::Everywhere && binding.operands.contains(&Slot::Output)
+    let holds = |slot| binding.operands.contains(&slot);
+    plan.shared_words == SharedWords::Everywhere && holds(Slot::Output)
+        || plan.access.get(Slot::ResidualOut) == Access::Element && holds(Slot::ResidualOut)
 }
 
 #[derive(Default)]
@@ -233,8 +238,27 @@ impl Text {
         }
     }
 
+    /// What is normalised, and what is kept of it.
+    fn value(&mut self, plan: &Plan) {
+        let Some(residual) = plan.spec.residual else { return self.add(part!("value_input")) };
+        self.load(plan, Slot::Residual, Some(residual.dtype));
+        let part = match (residual.dtype, plan.access.get(Slot::ResidualOut)) {
+            (DType::F32, _) => part!("beside_f32"),
+            (_, Access::Element) => part!("beside_half_any"),
+            _ => part!("beside_half"),
+        };
+        let slot = Slot::ResidualOut;
+        let dtype = residual.dtype.name();
+        self.add_for(part, &[("OPERAND", slot.name()), ("BUFFER", &buffer_of(plan, slot)), ("DTYPE", dtype)]);
+        match plan.spec.sum_rounded_to() {
+            Some(dtype) => self.add_for(part!("sum_rounded"), &[("DTYPE", dtype.name())]),
+            None => self.add(part!("sum_plain")),
+        }
+        self.add(part!("value_sum"));
+    }
+
     fn edges(&mut self, plan: &Plan) {
-        let part = match plan.access.output {
+        let part = match plan.access.get(Slot::Output) {
             Access::Element if plan.shared_words == SharedWords::InPairs => part!("edges_shared"),
             Access::Element => part!("edges_odd"),
             _ if plan.order.rest() > 0 => part!("edges_rest"),
@@ -250,10 +274,10 @@ impl Text {
     fn rest_octet(&mut self, plan: &Plan) {
         let order = &plan.order;
         let element = |i: u64| {
-            if i < order.rest() { format!("load_input_one(input + {}u)", order.whole_octets() * 8 + i) } else { "0.0".into() }
+            if i < order.rest() { format!("value_one(row, {}u)", order.whole_octets() * 8 + i) } else { "0.0".into() }
         };
         let [low, high] = [0, 4].map(|first| (first..first + 4).map(element).collect::<Vec<_>>().join(", "));
-        self.line(format_args!("// The elements behind the last whole octet, and zeros.\nfn rest_octet(input: u32) -> Octet {{"));
+        self.line(format_args!("// The elements behind the last whole octet, and zeros.\nfn rest_octet(row: Row) -> Octet {{"));
         self.line(format_args!("    return Octet(vec4<f32>({low}), vec4<f32>({high}));\n}}\n"));
     }
 

@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use crate::dtype::DType;
 use crate::error::{Detail, Error, Result};
+use crate::residual::Residual;
 use crate::values::Values;
 
 /// A published definition of RMSNorm: a named point in the parameter space of [`NormSpec`].
@@ -52,7 +53,17 @@ impl Preset {
             Preset::T5 => (0.0, CastOrder::ToHalfWeight, OutputRule::HalfWeight),
             Preset::Onnx => (0.0, CastOrder::ToInput, OutputRule::Weight),
         };
-        NormSpec { hidden, eps, input: DType::F32, weight: Some(DType::F32), weight_offset, bias: None, cast, output }
+        NormSpec {
+            hidden,
+            eps,
+            input: DType::F32,
+            weight: Some(DType::F32),
+            weight_offset,
+            bias: None,
+            residual: None,
+            cast,
+            output,
+        }
     }
 }
 
@@ -77,7 +88,7 @@ impl FromStr for Preset {
 pub enum CastOrder {
     /// Only the result is rounded.
     AfterWeight,
-    /// `x · r` is rounded to the input's dtype, then weighted.
+    /// `x · r` is rounded to the input's dtype (a residual's, where one was added), then weighted.
     ToInput,
     /// `x · r` is rounded to the weight's dtype where that is f16 or bf16, then weighted.
     ToHalfWeight,
@@ -136,6 +147,8 @@ pub struct NormSpec {
     pub weight_offset: f32,
     /// The bias's dtype (one value a channel), `None` for none.
     pub bias: Option<DType>,
+    /// What is added to the input first, `None` for nothing.
+    pub residual: Option<Residual>,
     /// Whether the normalised value is rounded before the weight.
     pub cast: CastOrder,
     /// Which dtype the output has.
@@ -164,7 +177,7 @@ impl NormSpec {
         Preset::Onnx.spec(hidden, eps)
     }
 
-    /// The same with input, weight and bias (those that it has) in `dtype`; the output follows the preset's rule.
+    /// The same with input, weight, bias and residual (those that it has) in `dtype`; the output follows the preset's rule.
     pub const fn dtype(mut self, dtype: DType) -> Self {
         self.input = dtype;
         if self.weight.is_some() {
@@ -172,6 +185,9 @@ impl NormSpec {
         }
         if self.bias.is_some() {
             self.bias = Some(dtype);
+        }
+        if let Some(residual) = &mut self.residual {
+            residual.dtype = dtype;
         }
         self
     }
@@ -226,7 +242,7 @@ impl NormSpec {
     pub fn normalized_dtype(&self) -> Option<DType> {
         match self.cast {
             CastOrder::AfterWeight => None,
-            CastOrder::ToInput => Some(self.input),
+            CastOrder::ToInput => Some(self.value_dtype()),
             CastOrder::ToHalfWeight => self.weight,
         }
         .filter(|d| d.is_half())

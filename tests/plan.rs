@@ -121,7 +121,7 @@ proptest! {
         let output_at = start(output, if arena { weight_at + hidden * weight.size() + space } else { 0 });
         let size = (output_at + row_bytes(output)).max(weight_at + hidden * 4).max(input_at + row_bytes(input)).next_multiple_of(4);
         let place = |buffer: u32, offset| Placement { buffer: if arena { 0 } else { buffer }, size, offset, row_stride: hidden + gap };
-        let layout = Layout { input: place(0, input_at), weight: Some(place(1, weight_at)), bias: None, output: place(2, output_at) };
+        let layout = Layout { weight: Some(place(1, weight_at)), ..Layout::of_rows(place(0, input_at), place(2, output_at)) };
         match Plan::new(&spec, &caps, &layout, rows) {
             Ok(plan) => check(&plan, &caps, &layout)?,
             // A limit may be in the way, and nothing else.
@@ -165,7 +165,7 @@ proptest! {
     ) {
         let spec = NormSpec::torch(hidden, 1e-6).without_weight().dtype(DType::BF16);
         let place = Placement { buffer: 0, size, offset, row_stride: stride };
-        let layout = Layout { input: place, output: Placement { buffer: 1, ..place }, weight: None, bias: None };
+        let layout = Layout::of_rows(place, Placement { buffer: 1, ..place });
         if let Ok(plan) = Plan::new(&spec, &caps, &layout, rows) {
             check(&plan, &caps, &layout)?;
         }
@@ -188,7 +188,7 @@ fn b6_strides_are_checked_in_64_bits() {
     let (rows, hidden, stride) = (2 * 139_811, 5120, 15_360);
     let spec = NormSpec::torch(hidden, 1e-6).dtype(DType::BF16).without_weight();
     let place = |buffer| Placement { buffer, size: rows * stride * 2, offset: 0, row_stride: stride };
-    let layout = Layout { input: place(0), output: place(1), weight: None, bias: None };
+    let layout = Layout::of_rows(place(0), place(1));
     let caps = Caps { max_binding: 1 << 31, ..Caps::webgpu_defaults() };
     check(&Plan::new(&spec, &caps, &layout, rows).unwrap(), &caps, &layout).unwrap();
 }
@@ -243,7 +243,7 @@ fn distant_operands_of_one_buffer_have_bindings_of_their_own() {
     let spec = NormSpec::torch(4096, 1e-6);
     let rows = Placement { buffer: 0, size: 1 << 30, offset: 1 << 29, row_stride: 4096 };
     let weight = Placement { offset: 0, ..rows };
-    let layout = Layout { input: rows, weight: Some(weight), bias: None, output: rows };
+    let layout = Layout { weight: Some(weight), ..Layout::of_rows(rows, rows) };
     let plan = Plan::new(&spec, &Caps::webgpu_defaults(), &layout, 100).unwrap();
     let operands: Vec<_> = plan.bindings.iter().map(|b| (b.operands.clone(), b.writable)).collect();
     assert_eq!(operands, [(vec![Slot::Weight], true), (vec![Slot::Input, Slot::Output], true)]);
@@ -274,7 +274,7 @@ fn rows_that_share_words_go_in_pairs_or_by_atomics() {
     let shared = |hidden: u64, offset: u64, rows: u64| {
         let spec = NormSpec::torch(hidden, 1e-6).dtype(DType::F16).without_weight();
         let place = |buffer| Placement { buffer, size: 1 << 20, offset, row_stride: hidden };
-        let layout = Layout { input: place(0), output: place(1), weight: None, bias: None };
+        let layout = Layout::of_rows(place(0), place(1));
         Plan::new(&spec, &Caps::webgpu_defaults(), &layout, rows).unwrap().shared_words
     };
     assert_eq!(shared(64, 0, 9), SharedWords::No);
@@ -290,8 +290,8 @@ fn the_planner_uses_the_widest_access_that_the_layout_allows() {
     let access = |dtype: DType, hidden: u64, offset: u64, gap: u64| {
         let spec = NormSpec::torch(hidden, 1e-6).dtype(dtype).without_weight();
         let place = |buffer| Placement { buffer, size: 1 << 20, offset, row_stride: hidden + gap };
-        let layout = Layout { input: place(0), output: place(1), weight: None, bias: None };
-        Plan::new(&spec, &caps, &layout, 9).unwrap().access.output
+        let layout = Layout::of_rows(place(0), place(1));
+        Plan::new(&spec, &caps, &layout, 9).unwrap().access.get(Slot::Output)
     };
     assert_eq!(access(DType::F32, 64, 0, 0), Access::Wide);
     assert_eq!(access(DType::F32, 65, 0, 0), Access::Word);

@@ -1,5 +1,5 @@
 // Elements i .. i + count of a row (1 to 7), finished; what is behind them is of no use.
-fn finished_rest(input: u32, i: u32, count: u32, scale: Scale) -> Octet {
+fn finished_rest(row: Row, i: u32, count: u32, scale: Scale) -> Octet {
     let none = vec4<f32>(0.0);
     var x = Octet(none, none);
     var w = Octet(none, none);
@@ -7,7 +7,7 @@ fn finished_rest(input: u32, i: u32, count: u32, scale: Scale) -> Octet {
     for (var k = 0u; k < count; k++) {
         let low = vec4<u32>(k) == vec4<u32>(0u, 1u, 2u, 3u);
         let high = vec4<u32>(k) == vec4<u32>(4u, 5u, 6u, 7u);
-        let x_k = vec4<f32>(load_input_one(input + i + k));
+        let x_k = vec4<f32>(value_one(row, i + k));
         let w_k = offset_weight(vec4<f32>(load_weight_one(params.weight_start + i + k)));
         let b_k = vec4<f32>(load_bias_one(params.bias_start + i + k));
         x = Octet(select(x[0], x_k, low), select(x[1], x_k, high));

@@ -17,7 +17,8 @@ fn store_edges(row: Row, rows: u32, lead: u32, invocation: u32, scale: Scale, be
         let i = select(lead + (HIDDEN - lead) / 8u * 8u, 0u, at_head);
         let count = select(HIDDEN - i, lead, at_head);
         if (count > 0u) {
-            let v = finished_rest(row.input, i, count, scale);
+            let v = finished_rest(row, i, count, scale);
+            keep_rest(row, i, count);
             if (at_head) {
                 store_output_head(row.output, v[0].x);
             } else {

@@ -10,6 +10,8 @@ fn lead_of(row: Row) -> u32 {
 fn store_edges(row: Row, rows: u32, lead: u32, invocation: u32, scale: Scale, before: Scale) {
     if (invocation == 0u && row.present) {
         let i = HIDDEN / 8u * 8u;
-        store_output_rest(row.output + i, finished_rest(row.input, i, HIDDEN - i, scale), HIDDEN - i);
+        let v = finished_rest(row, i, HIDDEN - i, scale);
+        keep_rest(row, i, HIDDEN - i);
+        store_output_rest(row.output + i, v, HIDDEN - i);
     }
 }

@@ -16,12 +16,12 @@ fn store_edges(row: Row, rows: u32, lead: u32, invocation: u32, scale: Scale, be
     var end_before = 0.0;
     // The end of the row before, the head, the rest: a loop, so that the kernel holds the arithmetic once.
     for (var edge = 0u; edge < 3u; edge++) {
-        var input = row.input;
+        var its_row = row;
         var its_scale = scale;
         var i = 0u;
         var count = lead;
         if (edge == 0u) {
-            input -= params.input_stride;
+            its_row = row_at(row.number - 1u, rows);
             its_scale = before;
             i = HIDDEN - 1u;
             count = u32(shared_word);
@@ -32,7 +32,7 @@ fn store_edges(row: Row, rows: u32, lead: u32, invocation: u32, scale: Scale, be
             count = HIDDEN - i - select(0u, 1u, open && row.number + 1u < rows);
         }
         if (count > 0u) {
-            let v = finished_rest(input, i, count, its_scale);
+            let v = finished_rest(its_row, i, count, its_scale);
             if (edge == 0u) {
                 end_before = v[0].x;
             } else if (edge == 2u) {

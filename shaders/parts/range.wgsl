@@ -88,13 +88,13 @@ fn scaled(v: Octet, exponent: i32) -> Octet {
 }
 
 // lane_sums with scaled elements, in the same order.
-fn scaled_lane_sums(input: u32, lane: u32, exponent: i32) -> Octet {
+fn scaled_lane_sums(row: Row, lane: u32, exponent: i32) -> Octet {
     begin_blocks();
     for (var block = 0u; block < BLOCKS; block++) {
         var sum = Octet(vec4<f32>(0.0), vec4<f32>(0.0));
         let end = min((block + 1u) * BLOCK, STEPS);
         for (var step = block * BLOCK; step < end; step++) {
-            sum += squares_of(scaled(octet_or_zero(input, step * OCTET_LANES + lane), exponent));
+            sum += squares_of(scaled(octet_or_zero(row, step * OCTET_LANES + lane), exponent));
         }
         join_block(block, sum);
     }
@@ -102,14 +102,14 @@ fn scaled_lane_sums(input: u32, lane: u32, exponent: i32) -> Octet {
 }
 
 // The scale of a row by rescue. Called by all invocations of a workgroup; the barriers are in uniform control flow.
-fn rescued_scale(slot: u32, invocation: u32, input: u32) -> Scale {
+fn rescued_scale(slot: u32, invocation: u32, row: Row) -> Scale {
     if (invocation == 0u) {
         atomicStore(&peaks[slot], 0u);
     }
     workgroupBarrier();
     var peak = 0u;
     for (var step = 0u; step < INPUT_STEPS; step++) {
-        let v = octet_or_zero(input, step * WIDTH + invocation);
+        let v = octet_or_zero(row, step * WIDTH + invocation);
         let four = max(magnitude_bits(v[0]), magnitude_bits(v[1]));
         peak = max(peak, max(max(four.x, four.y), max(four.z, four.w)));
     }
@@ -119,7 +119,7 @@ fn rescued_scale(slot: u32, invocation: u32, input: u32) -> Scale {
     let top_bits = bitcast<u32>(top);
     let exponent = max(exponent_of(vec4<f32>(top)).x, params.eps_exponent >> 1u);
     for (var lane = invocation; lane < OCTET_LANES; lane += WIDTH) {
-        keep_pair(slot, lane, scaled_lane_sums(input, lane, exponent));
+        keep_pair(slot, lane, scaled_lane_sums(row, lane, exponent));
     }
     let squares = join_lanes(slot, invocation);
     let eps = scale_by(vec4<f32>(params.eps_fraction), vec4<i32>(params.eps_exponent - 2 * exponent)).x;

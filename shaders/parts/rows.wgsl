@@ -6,6 +6,10 @@ struct Params {
     output_stride: u32,
     weight_start: u32,
     bias_start: u32,
+    residual_start: u32,
+    residual_stride: u32,
+    residual_out_start: u32,
+    residual_out_stride: u32,
     eps: f32,          // for ordinary rows
     eps_fraction: f32, // eps = fraction * 2^exponent, for rescued ones
     eps_exponent: i32,

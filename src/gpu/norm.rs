@@ -7,6 +7,7 @@ use super::transfer;
 use crate::dtype::Element;
 use crate::error::{Detail, Error, Result};
 use crate::inputs::Inputs;
+use crate::outputs::Outputs;
 use crate::plan::{Force, Layout, Plan};
 use crate::spec::NormSpec;
 use crate::values::Values;
@@ -118,14 +119,31 @@ impl Norm {
     /// # Errors
     /// Those of [`Norm::run`].
     pub async fn run_values(&self, inputs: &Inputs<'_>) -> Result<Values> {
+        self.run_with(inputs, Force::default()).await.map(|outputs| outputs.output)
+    }
+
+    /// [`Norm::run_values`], with everything that the norm writes: the sum with the residual, where it has one.
+    ///
+    /// # Errors
+    /// Those of [`Norm::run`].
+    pub async fn run_all(&self, inputs: &Inputs<'_>) -> Result<Outputs> {
         self.run_with(inputs, Force::default()).await
     }
 
-    /// [`Norm::run_values`] with some of the plan's choices forced.
+    /// [`Norm::run_all`], waiting on this thread.
+    ///
+    /// # Errors
+    /// Those of [`Norm::run`].
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn run_all_blocking(&self, inputs: &Inputs<'_>) -> Result<Outputs> {
+        pollster::block_on(self.run_all(inputs))
+    }
+
+    /// [`Norm::run_all`] with some of the plan's choices forced.
     ///
     /// # Errors
     /// Those of [`Norm::run`] and [`Norm::prepare_with`].
-    pub async fn run_with(&self, inputs: &Inputs<'_>, force: Force) -> Result<Values> {
+    pub async fn run_with(&self, inputs: &Inputs<'_>, force: Force) -> Result<Outputs> {
         transfer::run(self, inputs, force).await
     }
 }

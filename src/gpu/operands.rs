@@ -61,20 +61,25 @@ pub struct Operands<'a> {
     pub weight: Option<Operand<'a>>,
     /// One value a channel.
     pub bias: Option<Operand<'a>>,
+    /// The rows added to the input.
+    pub residual: Option<Operand<'a>>,
+    /// Their sum, written back.
+    pub residual_out: Option<Operand<'a>>,
     /// The rows written.
     pub output: Operand<'a>,
     in_place: bool,
+    residual_in_place: bool,
 }
 
 impl<'a> Operands<'a> {
     /// Rows read and rows written, apart from each other.
     pub fn new(input: impl Into<Operand<'a>>, output: impl Into<Operand<'a>>) -> Self {
-        Self { input: input.into(), weight: None, bias: None, output: output.into(), in_place: false }
+        Self::of_rows(input.into(), output.into(), false)
     }
     /// Rows that the result replaces.
     pub fn in_place(rows: impl Into<Operand<'a>>) -> Self {
         let rows = rows.into();
-        Self { input: rows, weight: None, bias: None, output: rows, in_place: true }
+        Self::of_rows(rows, rows, true)
     }
     /// The same with a weight.
     pub fn weight(mut self, weight: impl Into<Operand<'a>>) -> Self {
@@ -87,10 +92,30 @@ impl<'a> Operands<'a> {
         self
     }
 
+    /// The same with a residual, and where its sum with the input is written.
+    pub fn residual(mut self, residual: impl Into<Operand<'a>>, residual_out: impl Into<Operand<'a>>) -> Self {
+        (self.residual, self.residual_out) = (Some(residual.into()), Some(residual_out.into()));
+        self.residual_in_place = false;
+        self
+    }
+    /// The same with a residual that its sum with the input replaces.
+    pub fn residual_in_place(mut self, residual: impl Into<Operand<'a>>) -> Self {
+        let residual = residual.into();
+        (self.residual, self.residual_out) = (Some(residual), Some(residual));
+        self.residual_in_place = true;
+        self
+    }
+
+    fn of_rows(input: Operand<'a>, output: Operand<'a>, in_place: bool) -> Self {
+        let (weight, bias, residual, residual_out) = (None, None, None, None);
+        Self { input, weight, bias, residual, residual_out, output, in_place, residual_in_place: false }
+    }
+
     /// The distinct buffers, numbered as in [`Operands::layout`].
     pub(crate) fn buffers(&self) -> Vec<&'a wgpu::Buffer> {
         let mut distinct: Vec<&wgpu::Buffer> = Vec::new();
-        for operand in [Some(self.input), self.weight, self.bias, Some(self.output)].into_iter().flatten() {
+        let all = [Some(self.input), self.weight, self.bias, self.residual, self.residual_out, Some(self.output)];
+        for operand in all.into_iter().flatten() {
             if !distinct.contains(&operand.buffer) {
                 distinct.push(operand.buffer);
             }
@@ -121,15 +146,22 @@ impl<'a> Operands<'a> {
             input: place("input", self.input)?,
             weight: self.weight.map(|w| place("weight", w)).transpose()?,
             bias: self.bias.map(|b| place("bias", b)).transpose()?,
+            residual: self.residual.map(|r| place("residual", r)).transpose()?,
+            residual_out: self.residual_out.map(|r| place("residual_out", r)).transpose()?,
             output: place("output", self.output)?,
         };
-        if layout.is_in_place() && !self.in_place {
-            return Err(Error::Aliasing(Detail::new(
-                "output",
-                "rows apart from the input",
-                "the input's own",
-                "use Operands::in_place to replace the input",
-            )));
+        for (output, input, lies_over, is_meant) in [
+            ("output", "input", layout.is_in_place(), self.in_place),
+            ("residual_out", "residual", layout.replaces_residual(), self.residual_in_place),
+        ] {
+            if lies_over && !is_meant {
+                return Err(Error::Aliasing(Detail::new(
+                    output,
+                    format!("rows apart from the {input}"),
+                    format!("the {input}'s own"),
+                    format!("use Operands::{}in_place to replace the {input}", if input == "input" { "" } else { "residual_" }),
+                )));
+            }
         }
         Ok(layout)
     }

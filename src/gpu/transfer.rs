@@ -8,45 +8,66 @@ use super::call::checked;
 use super::device::Gpu;
 use super::norm::Norm;
 use super::operands::Operands;
+use crate::dtype::DType;
 use crate::error::{Detail, Error, Result};
 use crate::inputs::Inputs;
+use crate::outputs::Outputs;
 use crate::plan::Force;
 use crate::values::{Slice, Values};
 
-/// Uploads the inputs, runs the norm and reads its output, in batches of rows that fit the device's buffers.
-pub(super) async fn run(norm: &Norm, inputs: &Inputs<'_>, force: Force) -> Result<Values> {
+/// Uploads the inputs, runs the norm and reads what it wrote, in batches of rows that fit the device's buffers.
+pub(super) async fn run(norm: &Norm, inputs: &Inputs<'_>, force: Force) -> Result<Outputs> {
     let (gpu, spec) = (norm.gpu(), norm.spec());
     let rows = inputs.validate(spec)?;
     let output_dtype = spec.output_dtype();
-    if rows == 0 {
-        return Ok(Values::round_from(output_dtype, &[]));
-    }
-    let (input_row, output_row) = (spec.hidden * spec.input.size(), spec.hidden * output_dtype.size());
-    let batch = (gpu.caps().max_buffer.saturating_sub(16) / input_row.max(output_row)).min(rows);
-    if batch == 0 {
+    let residual_dtype = spec.residual.map(|residual| residual.dtype);
+    let row = |dtype: DType| spec.hidden * dtype.size();
+    let widest = [Some(spec.input), Some(output_dtype), residual_dtype].into_iter().flatten().map(row).max().unwrap_or(1);
+    let batch = (gpu.caps().max_buffer.saturating_sub(16) / widest).min(rows);
+    if batch == 0 && rows > 0 {
         return Err(Error::Limit(Detail::new(
             "input",
             format!("rows that fit a buffer of {} bytes", gpu.caps().max_buffer),
-            format!("{} bytes a row", input_row.max(output_row)),
+            format!("{widest} bytes a row"),
             "shard the row, or open the device with the adapter's limits",
         )));
     }
     let weight = upload_some(gpu, "weight", inputs.weight).await?;
     let bias = upload_some(gpu, "bias", inputs.bias).await?;
-    let mut bytes = Vec::with_capacity((rows * output_row) as usize);
-    for part in inputs.input.bytes().chunks((batch * input_row) as usize) {
-        let part_rows = part.len() as u64 / input_row;
-        let input = filled_buffer(gpu.device(), "input", wgpu::BufferUsages::STORAGE, part).await?;
-        let output = empty_buffer(gpu, part_rows * output_row).await?;
+    let mut output_bytes = Vec::with_capacity((rows * row(output_dtype)) as usize);
+    let mut sum_bytes = Vec::new();
+    for first in (0..rows).step_by(batch.max(1) as usize) {
+        let rows = batch.min(rows - first);
+        let part = |values: Slice<'_>| {
+            let size = row(values.dtype());
+            values.bytes()[(first * size) as usize..((first + rows) * size) as usize].to_vec()
+        };
+        let usage = wgpu::BufferUsages::STORAGE;
+        let input = filled_buffer(gpu.device(), "input", usage, &part(inputs.input)).await?;
+        let output = empty_buffer(gpu, rows * row(output_dtype)).await?;
         let mut operands = Operands::new(&input, &output);
         operands.weight = weight.as_ref().map(Into::into);
         operands.bias = bias.as_ref().map(Into::into);
-        let prepared = norm.prepare_with(&operands, part_rows, force).await?;
+        let residual = match inputs.residual {
+            None => None,
+            Some(values) => {
+                let usage = usage | wgpu::BufferUsages::COPY_SRC;
+                Some(filled_buffer(gpu.device(), "residual", usage, &part(values)).await?)
+            }
+        };
+        if let Some(residual) = &residual {
+            operands = operands.residual_in_place(residual);
+        }
+        let prepared = norm.prepare_with(&operands, rows, force).await?;
         let mut encoder = new_encoder(gpu).await?;
-        prepared.record_in(&mut encoder, part_rows)?;
-        read_into(gpu, encoder, &output, 0..part_rows * output_row, &mut bytes).await?;
+        prepared.record_in(&mut encoder, rows)?;
+        read_into(gpu, encoder, &output, 0..rows * row(output_dtype), &mut output_bytes).await?;
+        if let (Some(residual), Some(dtype)) = (&residual, residual_dtype) {
+            read_into(gpu, new_encoder(gpu).await?, residual, 0..rows * row(dtype), &mut sum_bytes).await?;
+        }
     }
-    Ok(Values::from_bytes(output_dtype, &bytes))
+    let residual_out = residual_dtype.map(|dtype| Values::from_bytes(dtype, &sum_bytes));
+    Ok(Outputs::new(Values::from_bytes(output_dtype, &output_bytes), residual_out))
 }
 
 async fn upload_some(gpu: &Gpu, label: &str, values: Option<Slice<'_>>) -> Result<Option<wgpu::Buffer>> {

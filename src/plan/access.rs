@@ -49,30 +49,20 @@ impl FromStr for Access {
 
 /// How each operand is accessed. An absent operand has an entry without a meaning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub struct AccessMap {
-    /// The rows read.
-    pub input: Access,
-    /// One value a channel.
-    pub weight: Access,
-    /// One value a channel.
-    pub bias: Access,
-    /// The rows written.
-    pub output: Access,
-}
+pub struct AccessMap([Access; Slot::COUNT]);
 
 impl AccessMap {
     /// The widest access that the layout allows, and no wider than `widest`.
     pub(super) fn new(spec: &NormSpec, layout: &Layout, rows: u64, widest: Option<Access>) -> Self {
-        let mut map = Self { input: Access::Word, weight: Access::Word, bias: Access::Word, output: Access::Word };
+        let mut map = Self([Access::Word; Slot::COUNT]);
         for operand in layout.operands(spec) {
-            *map.entry(operand.slot) =
+            map.0[operand.slot as usize] =
                 natural(&operand, spec.hidden, rows).min(widest.unwrap_or(Access::Wide)).max(narrowest(operand.dtype));
         }
-        if map.output == Access::Element {
+        if map.get(Slot::Output) == Access::Element {
             // Odd rows are written from their first whole word, and so every operand is read from an odd element.
             for operand in layout.operands(spec) {
-                *map.entry(operand.slot) = narrowest(operand.dtype);
+                map.0[operand.slot as usize] = narrowest(operand.dtype);
             }
         }
         map
@@ -80,21 +70,7 @@ impl AccessMap {
 
     /// That of an operand.
     pub fn get(&self, slot: Slot) -> Access {
-        match slot {
-            Slot::Input => self.input,
-            Slot::Weight => self.weight,
-            Slot::Bias => self.bias,
-            Slot::Output => self.output,
-        }
-    }
-
-    fn entry(&mut self, slot: Slot) -> &mut Access {
-        match slot {
-            Slot::Input => &mut self.input,
-            Slot::Weight => &mut self.weight,
-            Slot::Bias => &mut self.bias,
-            Slot::Output => &mut self.output,
-        }
+        self.0[slot as usize]
     }
 }
 

@@ -27,6 +27,10 @@ pub struct Layout {
     pub weight: Option<Placement>,
     /// One value a channel.
     pub bias: Option<Placement>,
+    /// The rows added to the input.
+    pub residual: Option<Placement>,
+    /// Their sum; equal to `residual` where it replaces it.
+    pub residual_out: Option<Placement>,
     /// The rows written; equal to `input` for the in-place form.
     pub output: Placement,
 }
@@ -51,7 +55,14 @@ impl Layout {
             weight: spec.weight.map(|d| place(1, d, 1)),
             bias: spec.bias.map(|d| place(2, d, 1)),
             output: place(3, spec.output_dtype(), rows),
+            residual: spec.residual.map(|residual| place(4, residual.dtype, rows)),
+            residual_out: spec.residual.map(|residual| place(5, residual.dtype, rows)),
         }
+    }
+
+    /// Rows read and rows written, and nothing else: the start of a layout for norms without a weight.
+    pub fn of_rows(input: Placement, output: Placement) -> Self {
+        Self { input, weight: None, bias: None, residual: None, residual_out: None, output }
     }
 
     /// The contiguous layout with the output over the input.
@@ -65,13 +76,30 @@ impl Layout {
         self.input == self.output
     }
 
+    /// Whether the sum replaces the residual.
+    pub fn replaces_residual(&self) -> bool {
+        self.residual.is_some() && self.residual == self.residual_out
+    }
+
+    /// Whether an output lies over an input as one of the in-place forms has it.
+    fn replaces(&self, output: Slot, input: Slot) -> bool {
+        match (output, input) {
+            (Slot::Output, Slot::Input) => self.is_in_place(),
+            (Slot::ResidualOut, Slot::Residual) => self.replaces_residual(),
+            _ => false,
+        }
+    }
+
     /// The operands that the spec has, the output last.
     pub(super) fn operands(&self, spec: &NormSpec) -> Vec<Operand> {
+        let residual = spec.residual.map(|residual| residual.dtype);
         let operand = |slot, dtype: Option<DType>, place: Option<Placement>| Some(Operand { slot, dtype: dtype?, place: place? });
         [
             operand(Slot::Input, Some(spec.input), Some(self.input)),
             operand(Slot::Weight, spec.weight, self.weight),
             operand(Slot::Bias, spec.bias, self.bias),
+            operand(Slot::Residual, residual, self.residual),
+            operand(Slot::ResidualOut, residual, self.residual_out),
             operand(Slot::Output, Some(spec.output_dtype()), Some(self.output)),
         ]
         .into_iter()
@@ -82,8 +110,8 @@ impl Layout {
     /// The same where there is a next row to step to; where there is none, any stride means the dense one.
     pub(super) fn with_strides_that_matter(mut self, spec: &NormSpec, rows: u64) -> Self {
         if rows <= 1 {
-            self.input.row_stride = spec.hidden;
-            self.output.row_stride = spec.hidden;
+            let by_row = [Some(&mut self.input), self.residual.as_mut(), self.residual_out.as_mut(), Some(&mut self.output)];
+            by_row.into_iter().flatten().for_each(|place| place.row_stride = spec.hidden);
         }
         self
     }
@@ -95,6 +123,8 @@ impl Layout {
     pub fn validate(&self, spec: &NormSpec, rows: u64) -> Result<()> {
         presence("weight", spec.weight.is_some(), self.weight.is_some())?;
         presence("bias", spec.bias.is_some(), self.bias.is_some())?;
+        presence("residual", spec.residual.is_some(), self.residual.is_some())?;
+        presence("residual_out", spec.residual.is_some(), self.residual_out.is_some())?;
         let operands = self.operands(spec);
         for operand in &operands {
             operand.validate(spec.hidden, rows)?;
@@ -107,22 +137,32 @@ impl Layout {
                 "give the output a buffer of its own",
             )));
         }
-        let (outputs, inputs): (Vec<Operand>, Vec<Operand>) = operands.iter().partition(|o| o.slot.is_written());
-        for (input, output) in inputs.iter().flat_map(|input| outputs.iter().map(move |output| (input, output))) {
-            let replaced = self.is_in_place() && input.slot == Slot::Input && output.slot == Slot::Output;
-            if replaced || rows == 0 || input.place.buffer != output.place.buffer || !input.overlaps(output, spec.hidden, rows) {
-                continue;
+        // Every output against every input, and against the outputs after it.
+        for (index, output) in operands.iter().enumerate().filter(|(_, o)| o.slot.is_written()) {
+            for (other_index, other) in operands.iter().enumerate() {
+                let pair_is_due = !other.slot.is_written() || other_index > index;
+                if rows == 0 || !pair_is_due || self.replaces(output.slot, other.slot) {
+                    continue;
+                }
+                if other.place.buffer == output.place.buffer && other.overlaps(output, spec.hidden, rows) {
+                    return Err(overlap(spec, rows, output, other));
+                }
             }
-            let span = |o: &Operand| format!("bytes {}..{}", o.place.offset, o.end(spec.hidden, rows).unwrap_or(u64::MAX));
-            return Err(Error::Aliasing(Detail::new(
-                input.slot.name(),
-                format!("no overlap with the {} at {}", output.slot, span(output)),
-                span(input),
-                if input.slot == Slot::Input { "use the in-place form, or move one of them" } else { "move one of them" },
-            )));
         }
         Ok(())
     }
+}
+
+/// The error for an output that lies over another operand.
+fn overlap(spec: &NormSpec, rows: u64, output: &Operand, other: &Operand) -> Error {
+    let span = |o: &Operand| format!("bytes {}..{}", o.place.offset, o.end(spec.hidden, rows).unwrap_or(u64::MAX));
+    let in_place = matches!((other.slot, output.slot), (Slot::Input, Slot::Output) | (Slot::Residual, Slot::ResidualOut));
+    Error::Aliasing(Detail::new(
+        other.slot.name(),
+        format!("no overlap with the {} at {}", output.slot, span(output)),
+        span(other),
+        if in_place { "use the in-place form, or move one of them" } else { "move one of them" },
+    ))
 }
 
 fn presence(argument: &str, wanted: bool, given: bool) -> Result<()> {
@@ -149,7 +189,7 @@ mod tests {
     #[test]
     fn h2_overlap_is_refused_and_neighbours_are_not() {
         let spec = NormSpec::torch(8, 1e-6).without_weight();
-        let layout = |input, output| Layout { input, output, weight: None, bias: None };
+        let layout = |input, output| Layout::of_rows(input, output);
         let fine =
             [(at(0, 0, 8), at(0, 64, 8)), (at(0, 0, 16), at(0, 32, 16)), (at(0, 0, 8), at(1, 0, 8)), (at(0, 4, 8), at(0, 4, 8))];
         for (input, output) in fine {
@@ -165,7 +205,7 @@ mod tests {
         let spec = NormSpec::torch(5, 1e-6).without_weight().dtype(DType::F16);
         let with = |size, offset, row_stride| {
             let place = Placement { buffer: 0, size, offset, row_stride };
-            Layout { input: place, output: place, weight: None, bias: None }.validate(&spec, 3)
+            Layout::of_rows(place, place).validate(&spec, 3)
         };
         with(32, 0, 5).unwrap();
         assert!(matches!(with(30, 0, 5), Err(Error::Buffer(_))), "15 elements of 2 bytes need 32 bytes of words");

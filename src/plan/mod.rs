@@ -80,6 +80,8 @@ impl SharedWords {
         let odd_start = layout.output.offset / 2 % 2 == 1;
         match output {
             Access::Element if rows > 1 && layout.output.row_stride == spec.hidden => match spec.hidden % 2 == 1 {
+                // The second of a pair reads the end of the first again, which a sum may have replaced by then.
+                true if spec.residual.is_some() => SharedWords::Everywhere,
                 true => SharedWords::InPairs,
                 false if odd_start => SharedWords::Everywhere,
                 false => SharedWords::No,
@@ -190,7 +192,7 @@ impl Plan {
         let order = Order::new(spec.hidden, caps);
         let layout = &layout.with_strides_that_matter(spec, rows);
         let access = AccessMap::new(spec, layout, rows, force.access);
-        let shared_words = SharedWords::new(spec, layout, rows, access.output);
+        let shared_words = SharedWords::new(spec, layout, rows, access.get(Slot::Output));
 
         let widest = u64::from(caps.max_invocations.max(1))
             .min(order.octet_lanes())
@@ -249,9 +251,11 @@ impl Plan {
 
     /// Bytes that the kernel must move for `rows` rows: each operand once.
     pub fn bytes(&self, rows: u64) -> u64 {
-        let NormSpec { hidden, input, weight, bias, .. } = self.spec;
+        let NormSpec { hidden, input, weight, bias, residual, .. } = self.spec;
         let channel = |dtype: Option<DType>| if rows == 0 { 0 } else { dtype.map_or(0, |d| hidden * d.size()) };
-        let by_row = rows.saturating_mul(hidden).saturating_mul(input.size() + self.spec.output_dtype().size());
+        let by_row = rows.saturating_mul(hidden).saturating_mul(
+            input.size() + self.spec.output_dtype().size() + residual.map_or(0, |residual| 2 * residual.dtype.size()),
+        );
         by_row.saturating_add(channel(weight) + channel(bias))
     }
 

@@ -16,17 +16,26 @@ pub enum Slot {
     Weight,
     /// One value a channel: the summand.
     Bias,
+    /// The rows added to the input.
+    Residual,
+    /// Their sum, written back.
+    ResidualOut,
     /// The rows written.
     Output,
 }
 
 impl Slot {
+    /// How many there are.
+    pub(crate) const COUNT: usize = Slot::Output as usize + 1;
+
     /// The operand's name, as messages and shaders have it.
     pub const fn name(self) -> &'static str {
         match self {
             Slot::Input => "input",
             Slot::Weight => "weight",
             Slot::Bias => "bias",
+            Slot::Residual => "residual",
+            Slot::ResidualOut => "residual_out",
             Slot::Output => "output",
         }
     }
@@ -34,15 +43,15 @@ impl Slot {
     /// Whether the kernel writes it.
     pub const fn is_written(self) -> bool {
         match self {
-            Slot::Input | Slot::Weight | Slot::Bias => false,
-            Slot::Output => true,
+            Slot::Input | Slot::Weight | Slot::Bias | Slot::Residual => false,
+            Slot::ResidualOut | Slot::Output => true,
         }
     }
 
     /// Whether it has a row for every row, rather than one value a channel.
     pub const fn is_by_row(self) -> bool {
         match self {
-            Slot::Input | Slot::Output => true,
+            Slot::Input | Slot::Residual | Slot::ResidualOut | Slot::Output => true,
             Slot::Weight | Slot::Bias => false,
         }
     }

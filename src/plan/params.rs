@@ -21,6 +21,14 @@ pub struct Params {
     pub weight_start: u32,
     /// First element of the bias.
     pub bias_start: u32,
+    /// First element of the residual.
+    pub residual_start: u32,
+    /// Elements from one residual row to the next.
+    pub residual_stride: u32,
+    /// First element of the sum that is written back.
+    pub residual_out_start: u32,
+    /// Elements from one row of it to the next.
+    pub residual_out_stride: u32,
     /// eps, for ordinary rows; 0 where it is subnormal, for beside their sums it is nothing.
     pub eps: f32,
     /// eps = fraction · 2^exponent, the fraction in [1, 2) or 0: for rescued rows.
@@ -35,7 +43,7 @@ pub struct Params {
     pub padding: u32,
 }
 
-const _: () = assert!(size_of::<Params>() == 48);
+const _: () = assert!(size_of::<Params>() == 64);
 
 /// The exponent of an eps of zero: far below any element's, so that the element decides the scale.
 const NO_EPS: i32 = -600;
@@ -56,7 +64,7 @@ impl Params {
     }
 
     /// The uniform as 32-bit words, for hosts that copy words rather than structs.
-    pub fn words(&self) -> [u32; 12] {
+    pub fn words(&self) -> [u32; 16] {
         bytemuck::cast(*self)
     }
 
@@ -78,6 +86,8 @@ impl Params {
             Slot::Output => (self.output_start, self.output_stride) = (start, stride),
             Slot::Weight => self.weight_start = start,
             Slot::Bias => self.bias_start = start,
+            Slot::Residual => (self.residual_start, self.residual_stride) = (start, stride),
+            Slot::ResidualOut => (self.residual_out_start, self.residual_out_stride) = (start, stride),
         }
         Ok(())
     }

@@ -2,6 +2,7 @@
 
 use std::thread;
 
+use super::residual_sum::sums;
 use crate::error::Result;
 use crate::inputs::Inputs;
 use crate::spec::NormSpec;
@@ -10,7 +11,7 @@ use crate::values::Slice;
 /// RMSNorm in f64: the mathematical result from the inputs as stored, rounded to
 /// [`normalized_dtype`](NormSpec::normalized_dtype) before the weight where the spec says so, and not rounded at the end.
 ///
-/// `y = x / sqrt(mean(x²) + eps) · (w + weight_offset) + b`, a row at a time (formula of Zhang and Sennrich, 2019, with the
+/// `y = x / sqrt(mean(x²) + eps) · (w + weight_offset) + b`, a row at a time, where x is the input plus the residual if there is one (formula of Zhang and Sennrich, 2019, with the
 /// eps that every implementation adds). Squares of finite f32 values stay within f64's range. Rows run in parallel where
 /// there is work for it.
 ///
@@ -31,6 +32,7 @@ pub fn rms_norm(spec: &NormSpec, inputs: &Inputs<'_>) -> Result<Vec<f64>> {
     let hidden = spec.hidden as usize;
     let weight = inputs.weight.map(Slice::widen);
     let bias = inputs.bias.map(Slice::widen);
+    let values = values(spec, inputs);
     let mut output = vec![0.0; rows * hidden];
 
     let available = thread::available_parallelism().map_or(1, usize::from);
@@ -38,7 +40,8 @@ pub fn rms_norm(spec: &NormSpec, inputs: &Inputs<'_>) -> Result<Vec<f64>> {
     let rows_each = rows.div_ceil(threads).max(1);
     let run = |first: usize, part: &mut [f64]| {
         for (index, row) in part.chunks_exact_mut(hidden).enumerate() {
-            normalize_row(spec, inputs.input, (first + index) * hidden, weight.as_deref(), bias.as_deref(), row);
+            let start = (first + index) * hidden;
+            normalize_row(spec, &values[start..start + hidden], weight.as_deref(), bias.as_deref(), row);
         }
     };
     if threads == 1 {
@@ -53,10 +56,18 @@ pub fn rms_norm(spec: &NormSpec, inputs: &Inputs<'_>) -> Result<Vec<f64>> {
     Ok(output)
 }
 
-fn normalize_row(spec: &NormSpec, input: Slice<'_>, start: usize, weight: Option<&[f64]>, bias: Option<&[f64]>, row: &mut [f64]) {
-    for (i, value) in row.iter_mut().enumerate() {
-        *value = input.at(start + i);
+/// What is normalised: the input, or its sum with the residual, rounded where the spec says so.
+pub(crate) fn values(spec: &NormSpec, inputs: &Inputs<'_>) -> Vec<f64> {
+    let Some(residual) = inputs.residual else { return inputs.input.widen() };
+    let mut sums = sums(inputs, residual);
+    if let Some(dtype) = spec.sum_rounded_to() {
+        sums.iter_mut().for_each(|sum| *sum = dtype.round(*sum));
     }
+    sums
+}
+
+fn normalize_row(spec: &NormSpec, values: &[f64], weight: Option<&[f64]>, bias: Option<&[f64]>, row: &mut [f64]) {
+    row.copy_from_slice(values);
     let squares: f64 = row.iter().map(|x| x * x).sum();
     let rstd = 1.0 / (squares / row.len() as f64 + f64::from(spec.eps)).sqrt();
     // A zero row with eps 0: the root is 0, and the row stays zero.

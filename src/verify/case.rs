@@ -27,6 +27,8 @@ pub struct Arrangement {
     pub paged: bool,
     /// Whether the output replaces the input.
     pub in_place: bool,
+    /// Whether the sum replaces the residual.
+    pub residual_in_place: bool,
 }
 
 impl Arrangement {
@@ -89,6 +91,8 @@ pub enum Twin {
     RowsAlone(Vec<u64>),
     /// Its own, every time it is repeated.
     Repeated(u32),
+    /// Those of the norm alone, on the sum with the residual as it was written back.
+    Unfused,
 }
 
 /// One case: a norm, its data, where it lies, how it is planned, and what it is held to.

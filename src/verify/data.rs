@@ -51,6 +51,8 @@ pub struct Data {
     pub weight: Option<Values>,
     /// One value a channel, where the spec has a bias.
     pub bias: Option<Values>,
+    /// As many rows as the input has, where the spec has a residual.
+    pub residual: Option<Values>,
 }
 
 impl Data {
@@ -74,7 +76,14 @@ impl Data {
             })
         });
         let bias = spec.bias.map(|dtype| channel(dtype, &mut random, &|random| 0.5 * random.normal()));
-        Self { input: Values::round_from(spec.input, &input), weight, bias }
+        let residual = spec.residual.map(|residual| {
+            let mut values = Vec::with_capacity(input.len());
+            for row in 0..rows as usize {
+                fill_row(&mut values, residual.dtype, row, hidden, regime, &mut random);
+            }
+            Values::round_from(residual.dtype, &values)
+        });
+        Self { input: Values::round_from(spec.input, &input), weight, bias, residual }
     }
 
     /// Borrows them as a norm's inputs.
@@ -82,6 +91,7 @@ impl Data {
         let mut inputs = Inputs::new(&self.input);
         inputs.weight = self.weight.as_ref().map(Values::as_slice);
         inputs.bias = self.bias.as_ref().map(Values::as_slice);
+        inputs.residual = self.residual.as_ref().map(Values::as_slice);
         inputs
     }
 }

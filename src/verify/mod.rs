@@ -10,6 +10,6 @@ mod run;
 pub use case::{Arrangement, Case, Lowered, Tier, Twin};
 pub use cases::{HIDDEN, MORE_HIDDEN, cases};
 pub use data::{Data, Regime, Weights};
-pub use model::{Mismatch, Outcome, check};
+pub use model::{Mismatch, Outcome, check, check_all};
 #[cfg(feature = "gpu")]
 pub use run::{CaseReport, Status, run_case};

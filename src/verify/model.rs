@@ -22,6 +22,7 @@
 use crate::dtype::DType;
 use crate::error::{Detail, Error, Result};
 use crate::inputs::Inputs;
+use crate::outputs::Outputs;
 use crate::reference;
 use crate::spec::NormSpec;
 use crate::values::Slice;
@@ -105,32 +106,72 @@ const MOST_MISMATCHES: usize = 5;
 /// Those of [`Inputs::validate`], and [`Error::Shape`] or [`Error::DType`] where the output is not one of this norm.
 pub fn check(spec: &NormSpec, inputs: &Inputs<'_>, output: Slice<'_>) -> Result<Outcome> {
     let truth = reference::rms_norm(spec, inputs)?;
-    if output.dtype() != spec.output_dtype() {
-        return Err(Error::DType(Detail::new(
-            "output",
-            spec.output_dtype().name(),
-            output.dtype().name(),
-            "read it back in the norm's output dtype",
-        )));
-    }
-    if output.len() != truth.len() {
-        return Err(Error::Shape(Detail::new(
-            "output",
-            format!("{} elements", truth.len()),
-            output.len().to_string(),
-            "read back every row",
-        )));
-    }
+    expect_like(output, spec.output_dtype(), truth.len(), "output")?;
     let hidden = spec.hidden as usize;
     let mut outcome = Outcome::default();
-    for (row, truth) in truth.chunks_exact(hidden).enumerate() {
-        let statistics = RowStatistics::new(spec, inputs.input, row * hidden);
-        for (channel, &truth) in truth.iter().enumerate() {
+    let values = reference::values(spec, inputs);
+    for (row, values) in values.chunks_exact(hidden).enumerate() {
+        let statistics = RowStatistics::new(spec, values);
+        for (channel, &x) in values.iter().enumerate() {
             let index = row * hidden + channel;
-            compare(spec, inputs, &statistics, index, channel, truth, output.at(index), &mut outcome);
+            let element = Compared { index, channel, x, truth: truth[index], got: output.at(index) };
+            compare(spec, inputs, &statistics, &element, &mut outcome);
         }
     }
     Ok(outcome)
+}
+
+/// Compares everything that a norm wrote with the truth.
+///
+/// A sum with the residual has one right value: the f32 sum rounded to the residual's dtype, or a zero of its sign where it is
+/// subnormal. Where the sum is normalised as it is written back, the result is held to the norm of the sum *as it came*.
+///
+/// # Errors
+/// Those of [`check`].
+pub fn check_all(spec: &NormSpec, inputs: &Inputs<'_>, outputs: &Outputs) -> Result<Outcome> {
+    let (Some(residual), Some(sum)) = (spec.residual, &outputs.residual_out) else {
+        return check(spec, inputs, outputs.output.as_slice());
+    };
+    let mut outcome = check_sum(spec, inputs, sum.as_slice())?;
+    let result = if residual.rounded {
+        let of_sum = Inputs { input: sum.as_slice(), residual: None, ..*inputs };
+        check(&spec.of_sum(), &of_sum, outputs.output.as_slice())?
+    } else {
+        check(spec, inputs, outputs.output.as_slice())?
+    };
+    outcome.merge(&result);
+    Ok(outcome)
+}
+
+fn check_sum(spec: &NormSpec, inputs: &Inputs<'_>, sum: Slice<'_>) -> Result<Outcome> {
+    let truth = reference::residual_sum(spec, inputs)?;
+    expect_like(sum, truth.as_slice().dtype(), truth.as_slice().len(), "residual_out")?;
+    let mut outcome = Outcome { elements: sum.len(), ..Outcome::default() };
+    for index in 0..sum.len() {
+        let (got, truth) = (sum.at(index), truth.as_slice().at(index));
+        // Addition in f32 flushes; below f16's normal range nothing is subnormal in f32.
+        let flushed =
+            got == 0.0 && truth.abs() < MIN_NORMAL && (truth == 0.0 || got.is_sign_negative() == truth.is_sign_negative());
+        if got.is_nan() && truth.is_nan() {
+            outcome.nan += 1;
+        } else if got != truth && !flushed {
+            note(&mut outcome, Mismatch { index, got, truth, allowed: 0.0 });
+        }
+    }
+    Ok(outcome)
+}
+
+/// Checks that what was read back can be what a norm writes.
+fn expect_like(got: Slice<'_>, dtype: DType, elements: usize, argument: &str) -> Result<()> {
+    if got.dtype() != dtype {
+        let remedy = "read it back in the dtype that the norm writes";
+        return Err(Error::DType(Detail::new(argument, dtype.name(), got.dtype().name(), remedy)));
+    }
+    if got.len() != elements {
+        let expected = format!("{elements} elements");
+        return Err(Error::Shape(Detail::new(argument, expected, got.len().to_string(), "read back every row")));
+    }
+    Ok(())
 }
 
 /// What the model needs to know of a row.
@@ -140,8 +181,8 @@ struct RowStatistics {
 }
 
 impl RowStatistics {
-    fn new(spec: &NormSpec, input: Slice<'_>, start: usize) -> Self {
-        let squares: f64 = (start..start + spec.hidden as usize).map(|i| input.at(i).powi(2)).sum();
+    fn new(spec: &NormSpec, values: &[f64]) -> Self {
+        let squares: f64 = values.iter().map(|x| x * x).sum();
         let rstd = 1.0 / (squares / spec.hidden as f64 + f64::from(spec.eps)).sqrt();
         // A zero row with eps 0 stays zero. (An infinite scale would make its allowance a NaN, which nothing exceeds.)
         let rstd = if rstd == f64::INFINITY { 0.0 } else { rstd };
@@ -151,17 +192,18 @@ impl RowStatistics {
     }
 }
 
-#[allow(clippy::too_many_arguments, reason = "one element with all that the model knows of it")]
-fn compare(
-    spec: &NormSpec,
-    inputs: &Inputs<'_>,
-    row: &RowStatistics,
+/// An element that is compared.
+struct Compared {
     index: usize,
     channel: usize,
+    /// What is normalised.
+    x: f64,
     truth: f64,
     got: f64,
-    outcome: &mut Outcome,
-) {
+}
+
+fn compare(spec: &NormSpec, inputs: &Inputs<'_>, row: &RowStatistics, element: &Compared, outcome: &mut Outcome) {
+    let Compared { index, channel, x, truth, got } = *element;
     let dtype = spec.output_dtype();
     outcome.elements += 1;
     if truth.is_nan() || got.is_nan() {
@@ -178,7 +220,7 @@ fn compare(
     }
     let weight = inputs.weight.map_or(1.0, |w| w.at(channel) + f64::from(spec.weight_offset));
     let bias = inputs.bias.map_or(0.0, |b| b.at(channel));
-    let normalized = inputs.input.at(index) * row.rstd;
+    let normalized = x * row.rstd;
 
     let edge = 2f64.powi(if dtype == DType::F16 { 16 } else { 128 });
     let flushable = dtype != DType::F16 && truth.abs() < MIN_NORMAL;
@@ -186,7 +228,7 @@ fn compare(
     let mut right = neighbours(spec, normalized).map(|step| truth + step * weight);
     right.sort_by(|a, b| (a - got).abs().total_cmp(&(b - got).abs()));
     let [nearest, ..] = right;
-    let element = Element { x: inputs.input.at(index), normalized, weight, bias, product: nearest - bias };
+    let element = Element { x, normalized, weight, bias, product: nearest - bias };
     let lost = vanishing(spec, inputs, row, channel, &element);
 
     let scale = nearest.abs().max(bias.abs()).min(edge / 2.0);

@@ -1,12 +1,15 @@
 //! Running a case on a device.
 
+use std::ops::Range;
+
 use super::case::{Arrangement, Case, Lowered, Twin};
 use super::data::{Data, Regime};
-use super::model::{Outcome, check};
+use super::model::{Outcome, check_all};
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::gpu::{Gpu, Operand, Operands, filled_buffer, new_encoder, read_into};
 use crate::inputs::Inputs;
+use crate::outputs::Outputs;
 use crate::plan::Force;
 use crate::values::{Slice, Values};
 
@@ -72,7 +75,7 @@ async fn evaluate(gpu: &Gpu, case: &Case, outcome: &mut Outcome) -> Result<Optio
         Err(complaint) => return Ok(Some(complaint)),
     };
     let inputs = first_rows(&data, case, rows);
-    *outcome = check(&case.spec, &inputs, got.as_slice())?;
+    *outcome = check_all(&case.spec, &inputs, &got)?;
     if let Some(first) = outcome.mismatches.first() {
         return Ok(Some(format!(
             "{} of {} elements beyond the error model, the first at {}: {:e} where {:e} is right, within {:e}",
@@ -103,46 +106,70 @@ async fn evaluate(gpu: &Gpu, case: &Case, outcome: &mut Outcome) -> Result<Optio
         Twin::RowsAlone(rows) => {
             for &row in rows {
                 let alone = row_alone(gpu, case, &data, row).await?;
-                let size = case.spec.hidden as usize * case.spec.output_dtype().size() as usize;
-                let start = row as usize * size;
-                if got.as_slice().bytes().get(start..start + size) != Some(alone.as_slice().bytes()) {
+                if row_of(&got, case, row) != alone {
                     return Ok(Some(format!("row {row} has other bits in the batch than alone")));
                 }
             }
             Ok(None)
         }
+        Twin::Unfused => {
+            let Some(sum) = &got.residual_out else { return Ok(None) };
+            let of_sum = Inputs { input: sum.as_slice(), residual: None, ..inputs };
+            let output = gpu.norm(case.spec.of_sum())?.run_values(&of_sum).await?;
+            let unfused = Outputs::new(output, got.residual_out.clone());
+            Ok(differs(&got, &Ok(unfused), "the norm of the sum alone"))
+        }
     }
 }
 
-fn differs(got: &Values, other: &Result<Values, String>, whose: &str) -> Option<String> {
+fn differs(got: &Outputs, other: &Result<Outputs, String>, whose: &str) -> Option<String> {
     let other = match other {
-        Ok(values) => values,
+        Ok(outputs) => outputs,
         Err(complaint) => return Some(format!("{whose}: {complaint}")),
     };
-    let size = got.as_slice().dtype().size() as usize;
-    let (a, b) = (got.as_slice().bytes(), other.as_slice().bytes());
-    let first = a.chunks(size).zip(b.chunks(size)).position(|(a, b)| a != b)?;
-    Some(format!("element {first} has other bits than in {whose}"))
+    let pairs = [
+        ("the output", Some(&got.output), Some(&other.output)),
+        ("the sum", got.residual_out.as_ref(), other.residual_out.as_ref()),
+    ];
+    pairs.into_iter().find_map(|(what, got, other)| {
+        let (got, other) = (got?.as_slice(), other?.as_slice());
+        let size = got.dtype().size() as usize;
+        let first = got.bytes().chunks(size).zip(other.bytes().chunks(size)).position(|(a, b)| a != b)?;
+        Some(format!("element {first} of {what} has other bits than in {whose}"))
+    })
+}
+
+/// What was written for one row.
+fn row_of(outputs: &Outputs, case: &Case, row: u64) -> Outputs {
+    let of = |values: &Values| rows_of(values.as_slice(), case, row..row + 1);
+    Outputs::new(of(&outputs.output), outputs.residual_out.as_ref().map(of))
+}
+
+fn rows_of(values: Slice<'_>, case: &Case, rows: Range<u64>) -> Values {
+    let size = case.spec.hidden * values.dtype().size();
+    Values::from_bytes(values.dtype(), &values.bytes()[(rows.start * size) as usize..(rows.end * size) as usize])
 }
 
 fn first_rows<'a>(data: &'a Data, case: &Case, rows: u64) -> Inputs<'a> {
     let mut inputs = data.inputs();
     let end = (rows * case.spec.hidden) as usize;
-    inputs.input = match inputs.input {
+    let cut = |values| match values {
         Slice::F32(v) => Slice::F32(&v[..end]),
         Slice::F16(v) => Slice::F16(&v[..end]),
         Slice::BF16(v) => Slice::BF16(&v[..end]),
     };
+    inputs.input = cut(inputs.input);
+    inputs.residual = inputs.residual.map(cut);
     inputs
 }
 
-async fn row_alone(gpu: &Gpu, case: &Case, data: &Data, row: u64) -> Result<Values> {
-    let size = (case.spec.hidden * case.spec.input.size()) as usize;
-    let start = row as usize * size;
-    let input = Values::from_bytes(case.spec.input, &data.input.as_slice().bytes()[start..start + size]);
+async fn row_alone(gpu: &Gpu, case: &Case, data: &Data, row: u64) -> Result<Outputs> {
     let mut inputs = data.inputs();
+    let input = rows_of(inputs.input, case, row..row + 1);
+    let residual = inputs.residual.map(|residual| rows_of(residual, case, row..row + 1));
     inputs.input = input.as_slice();
-    gpu.norm(case.spec)?.run_values(&inputs).await
+    inputs.residual = residual.as_ref().map(Values::as_slice);
+    gpu.norm(case.spec)?.run_all(&inputs).await
 }
 
 /// One execution of a case, in buffers that it lays out itself.
@@ -181,10 +208,10 @@ impl Image {
 }
 
 impl Run<'_> {
-    /// Executes and returns the output, or what was written beside it.
-    async fn execute(&self, arrangement: Arrangement, force: Force) -> Result<Result<Values, String>> {
+    /// Executes and returns what was written, or says what was written beside it.
+    async fn execute(&self, arrangement: Arrangement, force: Force) -> Result<Result<Outputs, String>> {
         let (spec, data) = (&self.case.spec, self.data);
-        let (hidden, output_dtype) = (spec.hidden, spec.output_dtype());
+        let hidden = spec.hidden;
         let dense = Arrangement { gap: 0, ..arrangement };
         let sentinel = if self.case.regime == Regime::Spoiled { FINITE_SENTINEL } else { SENTINEL };
         let empty = || Image { bytes: Vec::new(), sentinel };
@@ -197,15 +224,25 @@ impl Run<'_> {
             let image = images.len() - 1;
             (image, images[image].place(values, dtype, rows, hidden, arrangement))
         };
-        let weight = data.weight.as_ref().map(|w| place(Some(w.as_slice()), w.as_slice().dtype(), 1, dense));
-        let bias = data.bias.as_ref().map(|b| place(Some(b.as_slice()), b.as_slice().dtype(), 1, dense));
-        let input = place(Some(data.input.as_slice()), spec.input, self.case.rows, arrangement);
+        let mut channels = |values: &Option<Values>| {
+            let values = values.as_ref()?.as_slice();
+            Some(place(Some(values), values.dtype(), 1, dense))
+        };
+        let (weight, bias) = (channels(&data.weight), channels(&data.bias));
+        let rows = self.case.rows;
+        let input = place(Some(data.input.as_slice()), spec.input, rows, arrangement);
+        let residual = data.residual.as_ref().map(|r| place(Some(r.as_slice()), r.as_slice().dtype(), rows, arrangement));
+        let residual_out = spec.residual.zip(residual).map(|(residual, at)| match arrangement.residual_in_place {
+            true => at,
+            false => place(None, residual.dtype, rows, arrangement),
+        });
         let output = match arrangement.in_place {
             true => input,
-            false => place(None, output_dtype, self.case.rows, arrangement),
+            false => place(None, spec.output_dtype(), rows, arrangement),
         };
-        let last = &mut images[output.0].bytes;
-        last.resize((last.len() + GUARD as usize).next_multiple_of(16), sentinel);
+        for image in &mut images {
+            image.bytes.resize((image.bytes.len() + GUARD as usize).next_multiple_of(16), sentinel);
+        }
 
         let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC;
         let mut buffers = Vec::new();
@@ -218,18 +255,42 @@ impl Run<'_> {
             if arrangement.in_place { Operands::in_place(at(input)) } else { Operands::new(at(input), at(output)) };
         operands.weight = weight.map(at);
         operands.bias = bias.map(at);
+        operands = match (residual, residual_out) {
+            (Some(residual), Some(sum)) if residual != sum => operands.residual(at(residual), at(sum)),
+            (Some(residual), _) => operands.residual_in_place(at(residual)),
+            _ => operands,
+        };
         let prepared = self.gpu.norm(*spec)?.prepare_with(&operands, self.case.rows, force).await?;
         let mut encoder = new_encoder(self.gpu).await?;
         prepared.record_in(&mut encoder, self.rows)?;
-        let image = &images[output.0].bytes;
-        let mut after = Vec::with_capacity(image.len());
-        read_into(self.gpu, encoder, &buffers[output.0], 0..image.len() as u64, &mut after).await?;
-        Ok(self.extract(image, &mut after, output.1, arrangement.gap))
+        let written = [Some((output, spec.output_dtype())), residual_out.zip(spec.residual.map(|residual| residual.dtype))];
+        let mut after = Vec::new();
+        let mut encoder = Some(encoder);
+        for (image, buffer) in images.iter().zip(&buffers) {
+            let mut bytes = Vec::with_capacity(image.bytes.len());
+            // Behind the norm, and then behind what was submitted.
+            let encoder = match encoder.take() {
+                Some(encoder) => encoder,
+                None => new_encoder(self.gpu).await?,
+            };
+            read_into(self.gpu, encoder, buffer, 0..image.bytes.len() as u64, &mut bytes).await?;
+            after.push(bytes);
+        }
+        let [output, residual_out] = written.map(|written| {
+            let ((image, start), dtype) = written?;
+            Some(self.take_rows(&images[image].bytes, &mut after[image], dtype, start, arrangement.gap))
+        });
+        for (number, (image, after)) in images.iter().zip(&after).enumerate() {
+            if let Some(byte) = image.bytes.iter().zip(after).position(|(before, after)| before != after) {
+                return Ok(Err(format!("byte {byte} of buffer {number}, beside the outputs, was written")));
+            }
+        }
+        let nothing = || Values::round_from(spec.output_dtype(), &[]);
+        Ok(Ok(Outputs::new(output.unwrap_or_else(nothing), residual_out)))
     }
 
-    /// Takes the output's rows out of a buffer as it was read back, and holds everything else to what it was before.
-    fn extract(&self, before: &[u8], after: &mut [u8], start: u64, gap: u64) -> Result<Values, String> {
-        let dtype = self.case.spec.output_dtype();
+    /// Takes an output's rows out of a buffer as it was read back, and puts in their place what was there before.
+    fn take_rows(&self, before: &[u8], after: &mut [u8], dtype: DType, start: u64, gap: u64) -> Values {
         let row = (self.case.spec.hidden * dtype.size()) as usize;
         let stride = row + (gap * dtype.size()) as usize;
         let mut rows = Vec::with_capacity(self.rows as usize * row);
@@ -238,9 +299,6 @@ impl Run<'_> {
             rows.extend_from_slice(&after[first..first + row]);
             after[first..first + row].copy_from_slice(&before[first..first + row]);
         }
-        match before.iter().zip(after.iter()).position(|(b, a)| a != b) {
-            Some(byte) => Err(format!("byte {byte} beside the output, which starts at {start}, was written")),
-            None => Ok(Values::from_bytes(dtype, &rows)),
-        }
+        Values::from_bytes(dtype, &rows)
     }
 }
