@@ -8,7 +8,7 @@ use clap::Args;
 use pollster::block_on;
 use serde_json::json;
 use wgpu_rmsnorm::verify::{self, Outcome};
-use wgpu_rmsnorm::{DType, Inputs, Norm, NormSpec, Values};
+use wgpu_rmsnorm::{Caps, DType, Inputs, Layout, Norm, NormSpec, Plan, Values};
 
 use crate::definition::Definition;
 use crate::failure::{Failure, WRONG};
@@ -71,8 +71,8 @@ pub fn run(options: &Options, context: &Context) -> Result<ExitCode, Failure> {
     let report = context.json.report()?;
     report.keep_off(options.files())?;
     let (preset, eps) = options.definition.resolve_with_eps()?;
-    let mut job = Job::new(options, |hidden| preset.spec(hidden, eps))?;
     let (adapter, gpu) = context.choice.gpu()?;
+    let mut job = Job::new(options, gpu.caps(), |hidden| preset.spec(hidden, eps))?;
     let norm = gpu.norm(job.spec)?;
     let output = job.spec.output_dtype();
     let name = job.input.name.clone().unwrap_or(UNNAMED.into());
@@ -132,29 +132,31 @@ pub fn run(options: &Options, context: &Context) -> Result<ExitCode, Failure> {
 }
 
 impl Job {
-    fn new(options: &Options, spec: impl Fn(u64) -> NormSpec) -> Result<Self, Failure> {
+    fn new(options: &Options, caps: &Caps, spec: impl Fn(u64) -> NormSpec) -> Result<Self, Failure> {
         let Definition { dtype, weight_dtype, output_dtype, .. } = options.definition;
         let input = Source::open(&options.input, dtype, "--dtype")?;
         let hidden = input.shape.last().copied().unwrap_or(0);
-        let channels = |location: &Option<Location>, operand: &str| -> Result<Option<Values>, Failure> {
-            let Some(location) = location else { return Ok(None) };
-            Source::open(location, weight_dtype, "--weight-dtype")?.read_channels(operand, hidden).map(Some)
+        let channels = |location: &Option<Location>| {
+            location.as_ref().map(|location| Source::open(location, weight_dtype, "--weight-dtype")).transpose()
         };
-        let weight = channels(&options.weight, "weight")?;
-        let bias = channels(&options.bias, "bias")?;
-
+        let (weight, bias) = (channels(&options.weight)?, channels(&options.bias)?);
+        if weight_dtype.is_some() && weight.is_none() && bias.is_none() {
+            return Err(Failure::new("--weight-dtype: there is neither weight nor bias", "leave it out, or pass a --weight"));
+        }
         let mut spec = spec(hidden).input(input.dtype);
-        spec.weight = weight.as_ref().map(|values| values.as_slice().dtype());
-        spec.bias = bias.as_ref().map(|values| values.as_slice().dtype());
+        spec.weight = weight.as_ref().map(|weight| weight.dtype);
+        spec.bias = bias.as_ref().map(|bias| bias.dtype);
         if let Some(dtype) = output_dtype {
             spec = spec.output(dtype);
         }
         // A shape without a last dimension says so better than a hidden size of 0 would.
-        let rows = if input.shape.is_empty() {
-            spec.rows_of(&[])?
-        } else {
-            spec.validate().and_then(|()| spec.rows_of(&input.shape))?
-        };
+        let valid = if input.shape.is_empty() { Ok(()) } else { spec.validate() };
+        let in_file = |error| Failure::file(&options.input.file, error, format_args!("its shape is {:?}", input.shape));
+        let rows = valid.and_then(|()| spec.rows_of(&input.shape)).map_err(in_file)?;
+        // What no kernel can do is better known before it is read.
+        Plan::new(&spec, caps, &Layout::contiguous(&spec, rows.min(1)), rows.min(1)).map_err(in_file)?;
+        let read = |source: Option<Source>, operand| source.map(|source| source.read_channels(operand, hidden)).transpose();
+        let (weight, bias) = (read(weight, "weight")?, read(bias, "bias")?);
         Ok(Self { input, weight, bias, spec, rows })
     }
 

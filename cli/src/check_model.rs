@@ -10,7 +10,8 @@ use wgpu_rmsnorm::verify::{self, Data, Outcome, Regime, Weights};
 use wgpu_rmsnorm::{DType, Gpu, NormSpec, Preset};
 
 use crate::checkpoint::{Checkpoint, Norms, Weight, activation_dtype};
-use crate::definition::{dtype_parser, preset_parser};
+use crate::config::ModelConfig;
+use crate::definition::{dtype_parser, eps, preset_parser};
 use crate::failure::{Failure, WRONG};
 use crate::output::{BAD, GOOD, note, number, say};
 use crate::{Context, families, outcome, progress, table, timing};
@@ -30,7 +31,7 @@ pub struct Options {
     #[arg(long, value_parser = preset_parser())]
     preset: Option<Preset>,
     /// Added to the mean of squares [default: the eps of config.json]
-    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
+    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true, value_parser = eps)]
     eps: Option<f32>,
     /// The dtype of the activations [default: that of config.json]
     #[arg(long, value_parser = dtype_parser())]
@@ -66,13 +67,15 @@ struct Layer<'a> {
 /// Checks a checkpoint.
 pub fn run(options: &Options, context: &Context) -> Result<ExitCode, Failure> {
     let report = context.json.report()?;
-    let checkpoint = Checkpoint::open(&options.path)?;
+    let told_all = options.preset.is_some() && options.eps.is_some();
+    let checkpoint = Checkpoint::open(&options.path, told_all)?;
     let config = &checkpoint.config;
     let preset = preset(options, &checkpoint)?;
     let eps = options.eps.map_or_else(|| config.eps(), Ok)?;
     let norms = find(options, &checkpoint)?;
     let dtype = options.dtype.unwrap_or_else(|| activation_dtype(config, &norms.weights));
     let (adapter, gpu) = context.choice.gpu()?;
+    remark(config, &norms);
     if report.wants_text() {
         say!(
             "Model    {}: {} norms, {preset}, eps {eps:e}, {dtype} activations",
@@ -93,7 +96,7 @@ pub fn run(options: &Options, context: &Context) -> Result<ExitCode, Failure> {
 
     let wrong: Vec<_> = layers.iter().filter(|layer| !layer.passed()).map(|layer| layer.weight.name.as_str()).collect();
     if report.wants_text() {
-        print(&layers, &norms.others);
+        print(&layers);
         match wrong.as_slice() {
             [] => say!("{GOOD}All {} norms are within the error model.{GOOD:#}", layers.len()),
             names => say!("{BAD}WRONG:{BAD:#} {}\n`wgpu-rmsnorm verify` tells more about this driver.", names.join(", ")),
@@ -109,6 +112,21 @@ pub fn run(options: &Options, context: &Context) -> Result<ExitCode, Failure> {
         "left_out": norms.others,
     }))?;
     Ok(if wrong.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(WRONG) })
+}
+
+/// What is odd about a checkpoint, and no error.
+fn remark(config: &ModelConfig, norms: &Norms) {
+    let found = norms.layers();
+    if let Some(layers) = config.layers.filter(|layers| *layers != found as u64) {
+        note(format_args!("config.json says that there are {layers} layers; norms of {found} are here"));
+    }
+    for name in norms.not_finite() {
+        note(format_args!("{name} holds NaN or infinity, and so will what it weights"));
+    }
+    if !norms.others.is_empty() {
+        let others = norms.others.join(", ");
+        note(format_args!("left out, for they are not known to be RMSNorm weights of this family: {others}"));
+    }
 }
 
 fn described(model_type: &str) -> &str {
@@ -153,7 +171,7 @@ fn check<'a>(gpu: &Gpu, spec: NormSpec, weight: &'a Weight) -> Result<Layer<'a>,
         random.merge(&run(regime, rows)?);
     }
     for regime in ADVERSARIAL {
-        adversarial.merge(&run(regime, ROWS)?);
+        adversarial.merge(&run(regime, rows.min(ROWS))?);
     }
     let seconds = timing::seconds(&norm, &activations(RANDOM[0], rows).inputs().weight(&weight.values), rows)?;
     Ok(Layer { weight, spec, random, adversarial, rows, seconds })
@@ -187,7 +205,7 @@ impl Layer<'_> {
     }
 }
 
-fn print(layers: &[Layer<'_>], others: &[String]) {
+fn print(layers: &[Layer<'_>]) {
     let headings = ["weight", "dtypes", "hidden", "random ULP", "adversarial ULP", "misrounded", "rows", "time", ""];
     let mut rows = table::new(&headings, 2);
     for layer in layers {
@@ -212,7 +230,4 @@ fn print(layers: &[Layer<'_>], others: &[String]) {
         "on random activations that are not the value nearest to it. Time: one norm of {} in a submit, of these rows.",
         timing::BATCH
     );
-    if !others.is_empty() {
-        note(format_args!("left out, for they are not known to be RMSNorm weights of this family: {}", others.join(", ")));
-    }
 }

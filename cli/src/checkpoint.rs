@@ -1,6 +1,6 @@
 //! A model's checkpoint on disk: one file or several, and which of its tensors are the weights of RMSNorms.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
@@ -14,6 +14,8 @@ use crate::tensor::safetensors::Index;
 
 const INDEX: &str = "model.safetensors.index.json";
 const SINGLE: &str = "model.safetensors";
+/// Channels of a norm, far beyond any model's.
+const MOST_CHANNELS: u64 = 1 << 22;
 
 /// The weight of one RMSNorm.
 #[derive(Debug)]
@@ -38,64 +40,82 @@ pub struct Norms {
 pub struct Checkpoint {
     /// What `config.json` says.
     pub config: ModelConfig,
-    shards: Vec<PathBuf>,
+    shards: Vec<Shard>,
+}
+
+/// A file of a checkpoint.
+#[derive(Debug)]
+struct Shard {
+    file: PathBuf,
+    /// The tensors that the index says are in it; all of the file's where there is no index.
+    names: Option<Vec<String>>,
 }
 
 impl Checkpoint {
-    /// Finds the parts of a checkpoint: a folder, its `model.safetensors`, or the index of a sharded one.
-    pub fn open(path: &Path) -> Result<Self, Failure> {
+    /// Finds the parts of a checkpoint: a folder, its `model.safetensors`, or the index of a sharded one. Its `config.json` may be
+    /// missing where `without_config`.
+    pub fn open(path: &Path, without_config: bool) -> Result<Self, Failure> {
         let (folder, file) = if path.is_dir() {
             let inside = [INDEX, SINGLE].map(|name| path.join(name)).into_iter().find(|file| file.is_file());
             let missing = || {
-                Failure::file(
-                    path,
-                    format_args!("has neither {SINGLE} nor {INDEX}"),
-                    "pass the folder of a checkpoint, or its file",
-                )
+                let problem = format_args!("has neither {SINGLE} nor {INDEX}");
+                Failure::file(path, problem, "pass the folder of a checkpoint, or its file")
             };
             (path.to_owned(), inside.ok_or_else(missing)?)
         } else {
             (path.parent().unwrap_or(Path::new("")).to_owned(), path.to_owned())
         };
         // What is not there, or is something else, is better said before its config.json is looked for.
-        fs::metadata(&file).map_err(|e| Failure::file(&file, format_args!("cannot be read: {e}"), "check its name"))?;
-        let extension = file.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
-        if !["json", "safetensors"].contains(&extension) {
-            return Err(Failure::file(
-                &file,
-                "is not a checkpoint",
-                "pass a folder, a .safetensors file or a .safetensors.index.json",
-            ));
-        }
-        let is_index = extension == "json";
-        let shards = if is_index { shards(&file, &folder)? } else { vec![file] };
-        // A checkpoint that is not there is better said first.
+        let readable = |file: &Path, remedy: &str| {
+            fs::metadata(file).map(drop).map_err(|e| Failure::file(file, format_args!("cannot be read: {e}"), remedy))
+        };
+        readable(&file, "check its name")?;
+        let shards = match file.extension().and_then(|extension| extension.to_str()) {
+            Some("json") => shards(&file, &folder)?,
+            Some("safetensors") => vec![Shard { file, names: None }],
+            _ => {
+                let remedy = "pass a folder, a .safetensors file or a .safetensors.index.json";
+                return Err(Failure::file(&file, "is not a checkpoint", remedy));
+            }
+        };
         for shard in &shards {
-            fs::metadata(shard)
-                .map_err(|e| Failure::file(shard, format_args!("cannot be read: {e}"), "download the whole checkpoint"))?;
+            readable(&shard.file, "download the whole checkpoint")?;
         }
-        Ok(Self { config: ModelConfig::read(&folder.join("config.json"))?, shards })
+        let config = folder.join("config.json");
+        let config = if without_config && !config.exists() { ModelConfig::absent(&config) } else { ModelConfig::read(&config)? };
+        Ok(Self { config, shards })
     }
 
     /// Reads the weights that these patterns name.
     pub fn norms(&self, patterns: &[&str]) -> Result<Norms, Failure> {
         let mut weights = BTreeMap::new();
         let mut others = Vec::new();
-        for shard in &self.shards {
-            let mut index = Index::open(shard)?;
-            for name in index.names() {
+        for Shard { file, names } in &self.shards {
+            let mut index = Index::open(file)?;
+            for name in names.clone().unwrap_or_else(|| index.names()) {
                 if families::is_among(patterns, &name) {
                     let key = (in_order(&name), name.clone());
-                    let again = format!("holds {name} once more");
-                    if weights.insert(key, read(shard, &mut index, name)?).is_some() {
-                        return Err(Failure::file(shard, again, "pass a checkpoint whose files hold each tensor once"));
-                    }
+                    weights.insert(key, read(file, &mut index, name)?);
                 } else if name.contains("norm") && index.entry(Some(&name))?.shape.len() == 1 {
                     others.push(name);
                 }
             }
         }
         Ok(Norms { weights: weights.into_values().collect(), others })
+    }
+}
+
+impl Norms {
+    /// How many layers have norms here: the distinct numbers in their names.
+    pub fn layers(&self) -> usize {
+        let number = |weight: &Weight| weight.name.split('.').find_map(|part| part.parse::<u64>().ok());
+        self.weights.iter().filter_map(number).collect::<BTreeSet<_>>().len()
+    }
+
+    /// The weights that hold a NaN or an infinity.
+    pub fn not_finite(&self) -> Vec<&str> {
+        let finite = |weight: &&Weight| weight.values.as_slice().widen().iter().all(|w| w.is_finite());
+        self.weights.iter().filter(|weight| !finite(weight)).map(|weight| weight.name.as_str()).collect()
     }
 }
 
@@ -121,30 +141,31 @@ fn read(shard: &Path, index: &mut Index, name: String) -> Result<Weight, Failure
             "the weight of a norm has one dimension",
         ));
     };
-    if hidden == 0 {
-        return Err(Failure::file(shard, format_args!("{name} is empty"), "the weight of a norm has one value a channel"));
+    if hidden == 0 || hidden > MOST_CHANNELS {
+        let problem = format_args!("{name} has {hidden} channels");
+        return Err(Failure::file(shard, problem, format_args!("between 1 and {MOST_CHANNELS} are what a norm can have here")));
     }
     Ok(Weight { values: index.read(&entry, dtype, hidden)?, name })
 }
 
-/// The files of a sharded checkpoint, each once.
-fn shards(index: &Path, folder: &Path) -> Result<Vec<PathBuf>, Failure> {
-    let wrong = |problem: String| Failure::file(index, problem, "pass the model.safetensors.index.json of a sharded checkpoint");
-    let json = read_json(index, "pass the model.safetensors.index.json of a sharded checkpoint")?;
+/// The files of a sharded checkpoint, with the tensors that the index puts there.
+fn shards(index: &Path, folder: &Path) -> Result<Vec<Shard>, Failure> {
+    let remedy = "pass the model.safetensors.index.json of a sharded checkpoint";
+    let wrong = |problem: String| Failure::file(index, problem, remedy);
+    let json = read_json(index, remedy)?;
     let map = json.get("weight_map").and_then(|map| map.as_object()).ok_or_else(|| wrong("has no weight_map".into()))?;
-    let mut files = Vec::new();
-    for file in map.values() {
+    let mut files: BTreeMap<PathBuf, Vec<String>> = BTreeMap::new();
+    for (tensor, file) in map {
         let name = file.as_str().ok_or_else(|| wrong(format!("names {file} as a file")))?;
         // A downloaded index has no business outside its folder.
         let plain = Path::new(name).components().all(|part| matches!(part, Component::Normal(_)));
         if !plain || name.is_empty() {
             return Err(wrong(format!("names {name:?} as a file, which is not inside its folder")));
         }
-        files.push(folder.join(name));
+        files.entry(folder.join(name)).or_default().push(tensor.clone());
     }
-    files.sort();
-    files.dedup();
-    if files.is_empty() { Err(wrong("names no file".into())) } else { Ok(files) }
+    let shards: Vec<_> = files.into_iter().map(|(file, names)| Shard { file, names: Some(names) }).collect();
+    if shards.is_empty() { Err(wrong("names no file".into())) } else { Ok(shards) }
 }
 
 /// A key that puts layer 2 before layer 10, and what has no number (the final norm) behind both.

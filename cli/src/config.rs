@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use wgpu_rmsnorm::DType;
 
+use crate::definition::eps_of;
 use crate::failure::Failure;
 use crate::families::{self, Family};
 use crate::tensor;
@@ -25,7 +26,9 @@ pub struct ModelConfig {
     pub family: Option<&'static Family>,
     /// The dtype of the activations, where it says one.
     pub dtype: Option<DType>,
-    eps: Option<f64>,
+    /// How many layers it says there are.
+    pub layers: Option<u64>,
+    eps: Option<(&'static str, Value)>,
 }
 
 impl ModelConfig {
@@ -41,14 +44,25 @@ impl ModelConfig {
         let family = families::of(&model_type);
         let keys = family.map_or(&["rms_norm_eps", "norm_eps"][..], |family| family.eps_keys);
         let dtype = ["torch_dtype", "dtype"].map(text).iter().find_map(|name| name.trim_start_matches("torch.").parse().ok());
-        Ok(Self { eps: keys.iter().find_map(|key| get(key)?.as_f64()), file, model_type, family, dtype })
+        let eps = keys.iter().find_map(|key| Some((*key, get(key)?.clone())));
+        let layers = get("num_hidden_layers").and_then(Value::as_u64);
+        Ok(Self { eps, layers, file, model_type, family, dtype })
+    }
+
+    /// A configuration that says nothing, for checkpoints without one.
+    pub fn absent(file: &Path) -> Self {
+        Self { file: file.to_owned(), model_type: String::new(), family: None, dtype: None, layers: None, eps: None }
     }
 
     /// The model's eps.
     pub fn eps(&self) -> Result<f32, Failure> {
-        self.eps.map(|eps| eps as f32).ok_or_else(|| {
-            Failure::file(&self.file, "it has no rms_norm_eps, as RMSNorm models do", "pass --eps, from the model's own code")
-        })
+        let remedy = "pass --eps, from the model's own code";
+        match &self.eps {
+            None => Err(Failure::file(&self.file, "it has no rms_norm_eps, as RMSNorm models do", remedy)),
+            Some((key, value)) => value.as_f64().and_then(eps_of).ok_or_else(|| {
+                Failure::file(&self.file, format_args!("its {key} is {value}, and not a number that f32 can hold"), remedy)
+            }),
+        }
     }
 }
 

@@ -8,6 +8,7 @@ use wgpu_rmsnorm::{DType, Preset};
 
 use crate::config::ModelConfig;
 use crate::failure::Failure;
+use crate::output::note;
 
 /// The definition and the dtypes.
 #[derive(Debug, Args)]
@@ -16,8 +17,8 @@ pub struct Definition {
     /// Whose definition: where it rounds, and what the weight means [default: that of the --config, else torch]
     #[arg(long, value_parser = preset_parser())]
     preset: Option<Preset>,
-    /// Added to the mean of squares, inside the root
-    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
+    /// Added to the mean of squares, inside the root; with 0, rows of zeros stay zeros
+    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true, value_parser = eps)]
     eps: Option<f32>,
     /// A model's config.json: its eps, and the preset of its family
     #[arg(long, value_name = "FILE")]
@@ -49,6 +50,12 @@ impl Definition {
             (None, Some(config)) => Some(config.eps()?),
             (None, None) => None,
         };
+        if let (None, None, Some(config)) = (self.preset, family, &config) {
+            note(format_args!(
+                "the model type {:?} is not known: its norms are taken for preset torch, as without --config",
+                config.model_type
+            ));
+        }
         Ok((preset, eps))
     }
 
@@ -58,6 +65,18 @@ impl Definition {
         let missing = || Failure::new("there is no eps", "pass --eps (models use 1e-5 or 1e-6), or --config config.json");
         Ok((preset, eps.ok_or_else(missing)?))
     }
+}
+
+/// Parses an eps. What f32 would turn into another number, 0 or infinity, is refused.
+pub fn eps(text: &str) -> Result<f32, String> {
+    let exact: f64 = text.parse().map_err(|_| "expected a number, such as 1e-6".to_owned())?;
+    eps_of(exact).ok_or_else(|| "expected 0, or a number between 1e-45 and 3e38; models use 1e-5 or 1e-6".to_owned())
+}
+
+/// An eps in f32, `None` where f32 does not hold it.
+pub fn eps_of(exact: f64) -> Option<f32> {
+    let eps = exact as f32;
+    (eps.is_finite() && exact >= 0.0 && (eps != 0.0 || exact == 0.0)).then_some(eps)
 }
 
 /// Parses a preset's name; `--help` lists them.

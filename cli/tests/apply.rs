@@ -162,7 +162,12 @@ fn a_configuration_gives_eps_and_preset() {
         let (_, out, _) = run_in(folder.path(), &[&arguments[..], &["--eps", "0.5", "--preset", "onnx"]].concat());
         assert!(out.contains("onnx, eps 5e-1,"), "{out}");
     }
-    for (config, words) in [(r#"{"model_type": "phi"}"#, "no rms_norm_eps"), ("[", "is not JSON"), ("{}", "no rms_norm_eps")] {
+    for (config, words) in [
+        (r#"{"model_type": "phi"}"#, "no rms_norm_eps"),
+        (r#"{"rms_norm_eps": "1e-5"}"#, "is \"1e-5\", and not a number"),
+        ("[", "is not JSON"),
+        ("{}", "no rms_norm_eps"),
+    ] {
         fs::write(folder.path().join("config.json"), config).unwrap();
         refused(folder.path(), 64, &["apply", "x-f32.npy", "-o", "z.npy", "--config", "config.json"], &[words]);
     }
@@ -211,7 +216,23 @@ fn broken_files_are_explained() {
         refused(folder.path(), 64, &["apply", file, "-o", "y.npy", "--eps", "1e-5"], &[words]);
     }
     refused(folder.path(), 64, &["apply", "x-f32.npy", "-o", "y.npy"], &["there is no eps", "--config"]);
-    refused(folder.path(), 64, &["apply", "x-f32.npy", "-o", "y.npy", "--eps", "-1"], &["eps: expected a finite number"]);
+    for eps in ["-1", "nan", "inf", "1e39", "1e-46", "x"] {
+        refused(folder.path(), 64, &["apply", "x-f32.npy", "-o", "y.npy", "--eps", eps], &["'--eps <NUMBER>'"]);
+    }
+    refused(
+        folder.path(),
+        64,
+        &["apply", "x-f32.npy", "-o", "y.npy", "--eps", "1", "--weight-dtype", "f16"],
+        &["neither weight"],
+    );
+    let reserved = ["apply", "x-f32.npy", "-o", "y.safetensors:__metadata__", "--eps", "1"];
+    refused(folder.path(), 64, &reserved, &["no tensor can be named"]);
+    refused(
+        folder.path(),
+        64,
+        &["apply", "x-f32.npy", "-o", "y.npy", "--eps", "-1"],
+        &["expected 0, or a number between 1e-45 and 3e38"],
+    );
     let weight = ["apply", "x-f32.npy", "-o", "y.npy", "--eps", "1", "--weight", "x-f32.npy"];
     refused(folder.path(), 64, &weight, &["weight has shape [3, 5, 40]", "last dimension is 40"]);
     let nowhere = ["apply", "x-f32.npy", "-o", "no-folder/y.npy", "--eps", "1"];

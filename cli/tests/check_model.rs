@@ -51,15 +51,23 @@ fn options_and_json() {
 fn a_sharded_checkpoint_is_read_shard_by_shard() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
-    fs::write(at("config.json"), r#"{"model_type": "gemma3_text", "rms_norm_eps": 1e-6, "torch_dtype": "bfloat16"}"#).unwrap();
+    fs::write(
+        at("config.json"),
+        r#"{"model_type": "gemma3_text", "rms_norm_eps": 1e-6, "torch_dtype": "bfloat16", "num_hidden_layers": 12}"#,
+    )
+    .unwrap();
     checkpoint(&at("a.safetensors"), Dtype::BF16, &["model.layers.10.input_layernorm.weight", "model.embed.weight"]);
     checkpoint(
         &at("b.safetensors"),
         Dtype::BF16,
         &["model.layers.9.self_attn.q_norm.weight", "model.norm.weight", "vision.norm1.weight"],
     );
-    let index = r#"{"weight_map": {"x": "a.safetensors", "y": "b.safetensors", "z": "a.safetensors"}}"#;
-    fs::write(at("model.safetensors.index.json"), index).unwrap();
+    let map = |more: &str| {
+        let names = r#""model.layers.10.input_layernorm.weight": "a.safetensors", "model.embed.weight": "a.safetensors",
+            "model.layers.9.self_attn.q_norm.weight": "b.safetensors", "model.norm.weight": "b.safetensors""#;
+        fs::write(at("model.safetensors.index.json"), format!(r#"{{"weight_map": {{{names}{more}}}}}"#)).unwrap();
+    };
+    map(r#", "vision.norm1.weight": "b.safetensors""#);
     let folder_name = folder.path().to_str().unwrap();
     for path in [folder_name, at("model.safetensors.index.json").to_str().unwrap()] {
         let (output, out, err) = run(program(&["check-model", path]));
@@ -68,7 +76,15 @@ fn a_sharded_checkpoint_is_read_shard_by_shard() {
         let order: Vec<_> = out.lines().filter(|line| line.starts_with(" model.")).collect();
         assert!(order[0].contains("layers.9") && order[1].contains("layers.10") && order[2].contains("model.norm"), "{out}");
         assert!(err.contains("left out") && err.contains("vision.norm1.weight"), "{err}");
+        assert!(err.contains("there are 12 layers; norms of 2 are here"), "{err}");
     }
+    // The index is what counts: what it does not name is not there, and what it names must be where it says.
+    map("");
+    let (_, _, err) = run(program(&["check-model", folder_name]));
+    assert!(!err.contains("vision"), "{err}");
+    map(r#", "model.layers.3.input_layernorm.weight": "a.safetensors""#);
+    refused(folder.path(), 64, &["check-model", folder_name], &["a.safetensors: has no tensor \"model.layers.3.input"]);
+    map("");
     fs::remove_file(at("b.safetensors")).unwrap();
     refused(folder.path(), 64, &["check-model", folder_name], &["b.safetensors", "download the whole checkpoint"]);
     for (index, words) in [
@@ -97,9 +113,16 @@ fn what_is_no_checkpoint_is_explained() {
     refused(folder.path(), 64, &check, &["\"gpt2\"", "--preset", "llama, mistral"]);
     refused(folder.path(), 64, &["check-model", ".", "--preset", "llama"], &["no rms_norm_eps", "--eps"]);
     let told = ["check-model", ".", "--preset", "llama", "--eps", "1e-5"];
+    fs::write(at("x.npy"), "").unwrap();
+    refused(folder.path(), 64, &["check-model", "x.npy"], &["x.npy: is not a checkpoint"]);
     refused(folder.path(), 64, &told, &["no RMSNorm of the names that are known", "h.0.norm.weight"]);
     checkpoint(&at("model.safetensors"), Dtype::I32, &["model.norm.weight"]);
     refused(folder.path(), 64, &told, &["model.norm.weight holds I32"]);
+    // Who says all that config.json would say needs none.
+    checkpoint(&at("model.safetensors"), Dtype::F32, &["model.norm.weight"]);
+    fs::remove_file(at("config.json")).unwrap();
+    let (output, out, err) = run_in(folder.path(), &told);
+    assert!(output.status.success() && out.contains("1 norms, llama, eps 1e-5, f32 activations"), "{out}{err}");
     let whole = fs::read(format!("{MODEL}/model.safetensors")).unwrap();
     assert!(SafeTensors::deserialize(&whole).is_ok());
     fs::write(at("model.safetensors"), &whole[..whole.len() / 2]).unwrap();

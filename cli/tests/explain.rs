@@ -79,7 +79,7 @@ fn what_cannot_be_planned_is_explained() {
         (&["4x8", "--place", "input=a@0", "--place", "output=a@4"], "operands overlap"),
         (&["4x8", "--place", "input=a@18446744073709551612"], "fewer than 2^64 bytes"),
         (&["4x8", "--in-place", "--output-dtype", "f16"], "to lie over the input"),
-        (&["4x8", "--eps", "inf"], "eps: expected a finite number"),
+        (&["4x8", "--eps", "inf"], "--eps <NUMBER>"),
         (&["4x8", "--dtype", "f8"], "possible values: f32, f16, bf16"),
         (&["4x8", "--wgsl", "--target", "hlsl"], "cannot be used with"),
     ] {

@@ -271,9 +271,12 @@ struct Element {
 fn vanishing(spec: &NormSpec, inputs: &Inputs<'_>, row: &RowStatistics, channel: usize, element: &Element) -> f64 {
     let small = |v: f64| v != 0.0 && v.abs() < MIN_NORMAL;
     let product = element.product.abs();
-    // Whatever the row: a summand of the bias's sum, and a value that is put together to be rounded to bf16.
-    let in_sum = spec.bias.is_some() && (small(element.bias) || small(element.product));
-    let mut lost = if in_sum { MIN_NORMAL } else { 0.0 };
+    let mut lost = 0.0;
+    // Whatever the row: each summand of the bias's sum, and a value that is put together to be rounded to bf16.
+    if spec.bias.is_some() {
+        let summands = [element.bias.abs(), product];
+        lost += summands.into_iter().filter(|v| *v < 1.01 * MIN_NORMAL).sum::<f64>();
+    }
     if spec.normalized_dtype() == Some(DType::BF16) && small(element.normalized) {
         lost += product;
     }

@@ -59,6 +59,10 @@ pub fn read_header(path: &Path, file: &mut (impl Read + Seek)) -> Result<Header,
     let dictionary: Value =
         dictionary.and_then(|text| text.trim().parse().ok()).ok_or_else(|| broken("its header is damaged".into()))?;
     let get = |key: &str| field(&dictionary, key).ok_or_else(|| broken(format!("its header has no {key}")));
+    // NumPy takes these three alone, and of a key that stands there twice the last.
+    if dictionary.as_dict().is_some_and(|entries| entries.len() != 3) {
+        return Err(broken("its header has other entries than descr, fortran_order and shape".into()));
+    }
 
     let shape = dimensions(get("shape")?).ok_or_else(|| broken("its shape is not of whole numbers below 2^64".into()))?;
     if get("fortran_order")? != &Value::Boolean(false) && shape.len() > 1 {
@@ -91,20 +95,23 @@ fn nesting(text: &[u8]) -> usize {
 }
 
 fn stored(path: &Path, descr: &Value) -> Result<(Stored, bool), Failure> {
+    let unreadable =
+        || Failure::file(path, format_args!("holds elements of type {descr}, and the kernels read f4 and f2"), SAVE_AGAIN);
     let name = descr.as_string().map_or("", String::as_str);
     let (order, kind) = name.split_at_checked(1).unwrap_or_default();
     let stored = match kind {
+        _ if !["<", ">", "=", "|"].contains(&order) => return Err(unreadable()),
         "f4" => Stored::Typed(DType::F32),
         "f2" => Stored::Typed(DType::F16),
         "f8" => Stored::F64,
         "V2" | "u2" => Stored::Bits16,
-        _ => {
-            let problem = format!("holds elements of type {descr}, and the kernels read f4 and f2");
-            return Err(Failure::file(path, problem, SAVE_AGAIN));
-        }
+        _ => return Err(unreadable()),
     };
     Ok((stored, order == ">"))
 }
+
+/// Dimensions that NumPy reads.
+const MOST_DIMENSIONS: usize = 64;
 
 /// The header of a file with elements of this dtype. bfloat16 is written as `ml_dtypes` writes it, as 2 bytes without a type.
 pub fn header(dtype: DType, shape: &[u64]) -> Result<Vec<u8>, Failure> {
@@ -119,8 +126,12 @@ pub fn header(dtype: DType, shape: &[u64]) -> Result<Vec<u8>, Failure> {
     let length = (PREFIX + text.len() + 1).next_multiple_of(64) - PREFIX;
     text.extend(std::iter::repeat_n(' ', length - text.len() - 1));
     text.push('\n');
-    let length = u16::try_from(text.len())
-        .map_err(|_| Failure::new(format_args!("{} dimensions do not fit a .npy header", shape.len()), "merge some of them"))?;
+    let length = u16::try_from(text.len()).ok().filter(|_| shape.len() <= MOST_DIMENSIONS).ok_or_else(|| {
+        Failure::new(
+            format_args!("NumPy reads at most {MOST_DIMENSIONS} dimensions, and not {}", shape.len()),
+            "merge some of them",
+        )
+    })?;
     Ok([b"\x93NUMPY\x01\0", length.to_le_bytes().as_slice(), text.as_bytes()].concat())
 }
 
@@ -174,5 +185,8 @@ mod tests {
         wrong(&with("{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999999999999, 3), }"), "2^64");
         wrong(&with("{'descr': '<f4', 'fortran_order': False}"), "shape");
         wrong(&with("'x'"), "no shape");
+        wrong(&with("{'descr': '<f4', 'descr': '<f8', 'fortran_order': False, 'shape': (2, 3), }"), "other entries");
+        wrong(&with("{'descr': 'xf4', 'fortran_order': False, 'shape': (2, 3), }"), "'xf4'");
+        assert!(header(DType::F32, &[1; 65]).is_err());
     }
 }

@@ -77,7 +77,7 @@ impl Index {
             None => self.only_name()?,
         };
         let Some(info) = self.metadata.info(&name) else {
-            return Err(Failure::file(&self.path, format_args!("has no tensor {name:?}"), self.name_one()));
+            return Err(Failure::file(&self.path, format_args!("has no tensor \"{}\"", shown(&name)), self.name_one()));
         };
         let stored = match info.dtype {
             Dtype::F32 => Ok(Stored::Typed(DType::F32)),
@@ -106,7 +106,7 @@ impl Index {
     fn name_one(&self) -> String {
         let names = self.names();
         let more = if names.len() > MOST_NAMES { ", ..." } else { "" };
-        let listed = names.iter().take(MOST_NAMES).map(String::as_str).collect::<Vec<_>>().join(", ");
+        let listed = names.iter().take(MOST_NAMES).map(|name| shown(name)).collect::<Vec<_>>().join(", ");
         format!("name one of them after a colon ({}:TENSOR): {listed}{more}", self.path.display())
     }
 
@@ -124,9 +124,22 @@ impl Index {
     }
 }
 
+/// What the format keeps for itself among the names.
+const RESERVED: &str = "__metadata__";
+/// Characters of a name that an error message shows.
+const MOST_CHARACTERS: usize = 80;
+
+/// A name as a message shows it: on one line, and not longer than that.
+fn shown(name: &str) -> String {
+    name.chars().take(MOST_CHARACTERS).flat_map(char::escape_debug).collect()
+}
+
 /// The header of a file with one tensor.
 pub fn header(name: &str, dtype: DType, shape: &[u64]) -> Result<Vec<u8>, Failure> {
     let cannot = |problem: String| Failure::new(format!("the header cannot be written: {problem}"), "write a .npy file");
+    if name == RESERVED {
+        return Err(Failure::new(format_args!("no tensor can be named {RESERVED}"), "choose another name"));
+    }
     let size = super::elements(shape).and_then(|n| n.checked_mul(dtype.size())).unwrap_or(u64::MAX);
     let info = TensorInfo {
         dtype: match dtype {

@@ -65,6 +65,10 @@ pub(super) fn regimes(list: &mut Vec<Case>) {
             Case::new("range", format!("mixed rows with bias {dtype}"), spec, 10).regime(Mixed).weights(Weights::AnyFinite),
         );
     }
+    // Products and biases that are subnormal, one or both, where their sum is not.
+    let spec = NormSpec::torch(4096, 1e30).weight(DType::BF16).bias(DType::BF16);
+    let case = Case::new("range", "products and biases near the smallest normal number", spec, 3).regime(AnyFinite);
+    list.push(case.weights(Weights::AnyFinite));
     // Products that overflow before the bias brings them back.
     let spec = NormSpec::torch(96, 1e-6).bias(DType::F32);
     list.push(Case::new("range", "weight near the largest, with bias", spec, 10).weights(Weights::Constant(1e38)));
