@@ -254,6 +254,7 @@ impl Text {
             Some(dtype) => self.add_for(part!("sum_rounded"), &[("DTYPE", dtype.name())]),
             None => self.add(part!("sum_plain")),
         }
+        self.add(part!("sum_exact"));
         self.add(part!("value_sum"));
     }
 

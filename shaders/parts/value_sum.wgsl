@@ -2,11 +2,11 @@
 fn value_at(row: Row, i: u32) -> Octet {
     let x = load_input(row.input + i);
     let r = load_residual(row.residual + i);
-    return cast_sum(Octet(opaque(x[0] + r[0]), opaque(x[1] + r[1])));
+    return cast_sum(Octet(sum_exact(x[0], r[0]), sum_exact(x[1], r[1])));
 }
 
 fn value_one(row: Row, i: u32) -> f32 {
-    let sum = opaque(vec4<f32>(load_input_one(row.input + i) + load_residual_one(row.residual + i)));
+    let sum = sum_exact(vec4<f32>(load_input_one(row.input + i)), vec4<f32>(load_residual_one(row.residual + i)));
     return cast_sum(Octet(sum, sum))[0].x;
 }
 

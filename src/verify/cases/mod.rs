@@ -2,6 +2,7 @@
 //!
 //! Cases that restate a failure seen elsewhere carry its ID, a letter and a number, at the start of their name.
 
+mod family;
 mod numbers;
 mod placement;
 mod shapes;
@@ -36,6 +37,7 @@ pub fn cases(tier: Tier) -> Vec<Case> {
     numbers::accuracy(&mut list);
     placement::shared_words(&mut list);
     numbers::restated(&mut list);
+    family::residual_added(&mut list);
     list.retain(|case| case.tier <= tier);
     list
 }
