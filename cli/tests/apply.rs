@@ -202,7 +202,7 @@ fn broken_files_are_explained() {
         ("nested.npy", "10010 bytes long"),
         ("huge.npy", "takes more than 2^64 bytes"),
         ("long.npy", "takes 17592186044416 bytes"),
-        ("ints.npy", "'<i4'"),
+        ("ints.npy", "of type <i4"),
         ("scalar.npy", "rank 0"),
         ("no-channels.npy", "hidden: expected at least 1"),
         ("x-bf16.npy", "--dtype bf16"),

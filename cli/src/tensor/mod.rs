@@ -1,5 +1,6 @@
 //! Tensors in files: `.npy` and `.safetensors`, read and written a few rows at a time.
 
+mod literal;
 mod location;
 mod npy;
 pub mod safetensors;

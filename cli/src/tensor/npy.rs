@@ -1,22 +1,17 @@
 //! The header of a `.npy` file, as numpy.lib.format describes it: a Python dictionary behind a few fixed bytes. The elements behind
-//! it are read and written as bytes.
-//!
-//! Readers that other packages offer multiply a shape's dimensions unchecked; headers come from anywhere.
+//! it are read and written as bytes. (Packages that read .npy files multiply a shape's dimensions unchecked, and panic.)
 
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
-use py_literal::Value;
 use wgpu_rmsnorm::DType;
 
 use super::Stored;
+use super::literal::{Literal, dictionary};
 use crate::failure::Failure;
 
 /// NumPy itself reads no longer header unless it is told to.
 const MOST_HEADER: u64 = 10_000;
-/// Brackets within brackets that a header may have. The parser tries each level several ways, and takes a time that grows as a
-/// power of the depth; structured types have the most, 4.
-const MOST_NESTING: usize = 4;
 
 /// Bytes before the dictionary in version 1.0.
 const PREFIX: usize = 10;
@@ -39,7 +34,6 @@ pub struct Header {
 /// Reads the header at the start of a file.
 pub fn read_header(path: &Path, file: &mut (impl Read + Seek)) -> Result<Header, Failure> {
     let broken = |problem: String| Failure::file(path, format_args!("is not a .npy file: {problem}"), SAVE_AGAIN);
-    // The text is looked at before it is parsed: the length stands in the file, and so does the depth.
     let mut text = Vec::new();
     file.take(MOST_HEADER + 1).read_to_end(&mut text).map_err(|e| broken(e.to_string()))?;
     let length = match text.as_slice() {
@@ -51,63 +45,40 @@ pub fn read_header(path: &Path, file: &mut (impl Read + Seek)) -> Result<Header,
         return Err(broken(format!("its header is said to be {length} bytes long, and {MOST_HEADER} are the most")));
     }
     text.truncate(length as usize);
-    if nesting(&text) > MOST_NESTING {
-        return Err(broken(format!("its header has more than {MOST_NESTING} brackets within each other")));
-    }
     let prefix = if text[6] == 1 { PREFIX } else { PREFIX + 2 };
-    let dictionary = text.get(prefix..length as usize).and_then(|text| std::str::from_utf8(text).ok());
-    let dictionary: Value =
-        dictionary.and_then(|text| text.trim().parse().ok()).ok_or_else(|| broken("its header is damaged".into()))?;
-    let get = |key: &str| field(&dictionary, key).ok_or_else(|| broken(format!("its header has no {key}")));
+    let text = text.get(prefix..length as usize).and_then(|text| std::str::from_utf8(text).ok());
+    let mut entries = text.and_then(dictionary).ok_or_else(|| broken("its header is damaged".into()))?;
     // NumPy takes these three alone, and of a key that stands there twice the last.
-    if dictionary.as_dict().is_some_and(|entries| entries.len() != 3) {
-        return Err(broken("its header has other entries than descr, fortran_order and shape".into()));
-    }
-
-    let shape = dimensions(get("shape")?).ok_or_else(|| broken("its shape is not of whole numbers below 2^64".into()))?;
-    if get("fortran_order")? != &Value::Boolean(false) && shape.len() > 1 {
+    entries.sort_by(|a, b| a.0.cmp(&b.0));
+    let [("descr", descr), ("fortran_order", Literal::Bool(by_columns)), ("shape", Literal::Numbers(shape))] =
+        entries.iter().map(|(name, value)| (name.as_str(), value)).collect::<Vec<_>>()[..]
+    else {
+        return Err(broken("its header is not of descr, fortran_order and shape".into()));
+    };
+    if *by_columns && shape.len() > 1 {
         return Err(Failure::file(path, "is in Fortran order, in which rows do not lie side by side", SAVE_AGAIN));
     }
-    let (stored, big_endian) = stored(path, get("descr")?)?;
+    let (stored, big_endian) = stored(path, descr)?;
     file.seek(SeekFrom::Start(length)).map_err(|e| broken(e.to_string()))?;
-    Ok(Header { stored, big_endian, shape, start: length })
+    Ok(Header { stored, big_endian, shape: shape.clone(), start: length })
 }
 
-fn field<'a>(dictionary: &'a Value, key: &str) -> Option<&'a Value> {
-    let entries = dictionary.as_dict()?;
-    entries.iter().find(|(name, _)| name.as_string().is_some_and(|name| name == key)).map(|(_, value)| value)
-}
-
-fn dimensions(shape: &Value) -> Option<Vec<u64>> {
-    shape.as_tuple()?.iter().map(|n| n.as_integer()?.to_string().parse().ok()).collect()
-}
-
-fn nesting(text: &[u8]) -> usize {
-    let depths = text.iter().scan(0usize, |depth, byte| {
-        match byte {
-            b'(' | b'[' | b'{' => *depth += 1,
-            b')' | b']' | b'}' => *depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        Some(*depth)
-    });
-    depths.max().unwrap_or(0)
-}
-
-fn stored(path: &Path, descr: &Value) -> Result<(Stored, bool), Failure> {
-    let unreadable =
-        || Failure::file(path, format_args!("holds elements of type {descr}, and the kernels read f4 and f2"), SAVE_AGAIN);
-    let name = descr.as_string().map_or("", String::as_str);
-    let (order, kind) = name.split_at_checked(1).unwrap_or_default();
-    let stored = match kind {
-        _ if !["<", ">", "=", "|"].contains(&order) => return Err(unreadable()),
-        "f4" => Stored::Typed(DType::F32),
-        "f2" => Stored::Typed(DType::F16),
-        "f8" => Stored::F64,
-        "V2" | "u2" => Stored::Bits16,
-        _ => return Err(unreadable()),
+fn stored(path: &Path, descr: &Literal) -> Result<(Stored, bool), Failure> {
+    let name = match descr {
+        Literal::Text(name) | Literal::Record(name) => name.as_str(),
+        _ => "",
     };
-    Ok((stored, order == ">"))
+    let stored = match name.split_at_checked(1) {
+        Some(("<" | ">" | "=" | "|", "f4")) => Stored::Typed(DType::F32),
+        Some(("<" | ">" | "=" | "|", "f2")) => Stored::Typed(DType::F16),
+        Some(("<" | ">" | "=" | "|", "f8")) => Stored::F64,
+        Some(("<" | ">" | "=" | "|", "V2" | "u2")) => Stored::Bits16,
+        _ => {
+            let problem = format!("holds elements of type {name}, and the kernels read f4 and f2");
+            return Err(Failure::file(path, problem, SAVE_AGAIN));
+        }
+    };
+    Ok((stored, name.starts_with('>')))
 }
 
 /// Dimensions that NumPy reads.
@@ -172,21 +143,32 @@ mod tests {
         };
         wrong(b"", "does not begin");
         wrong(b"\x93NUMPY\x01\0", "does not begin");
+        wrong(b"\x93NUMPY\x04\0\x10\0\0\0{}", "does not begin");
         wrong(b"PK\x03\x04 an .npz, say, is a zip file", "does not begin");
         wrong(b"\x93NUMPY\x02\0\xff\xff\xff\xff{", "4294967307 bytes long");
         wrong(b"\x93NUMPY\x01\0\xff\x00{'descr'", "damaged");
-        wrong(&with(&"(".repeat(5000)), "brackets");
-        wrong(&with(&("{".repeat(16) + &"}".repeat(16))), "brackets");
-        wrong(&with("{'descr': '<f4', 'fortran_order': True, 'shape': (2, 3), }"), "Fortran");
-        wrong(&with("{'descr': '<i4', 'fortran_order': False, 'shape': (2, 3), }"), "'<i4'");
-        wrong(&with("{'descr': '|O', 'fortran_order': False, 'shape': (2, 3), }"), "'|O'");
-        wrong(&with("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (2, 3), }"), "('a', '<f4')");
-        wrong(&with("{'descr': '<f4', 'fortran_order': False, 'shape': (-2, 3), }"), "whole numbers");
-        wrong(&with("{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999999999999, 3), }"), "2^64");
-        wrong(&with("{'descr': '<f4', 'fortran_order': False}"), "shape");
-        wrong(&with("'x'"), "no shape");
-        wrong(&with("{'descr': '<f4', 'descr': '<f8', 'fortran_order': False, 'shape': (2, 3), }"), "other entries");
-        wrong(&with("{'descr': 'xf4', 'fortran_order': False, 'shape': (2, 3), }"), "'xf4'");
-        assert!(header(DType::F32, &[1; 65]).is_err());
+        wrong(b"\x93NUMPY\x01\0\x02\x00\xff\xff", "damaged");
+        for text in ["(".repeat(5000), "{".repeat(16) + &"}".repeat(16), "'x'".into()] {
+            wrong(&with(&text), "damaged");
+        }
+        let header = |descr: &str, by_columns: &str, shape: &str| {
+            with(&format!("{{'descr': {descr}, 'fortran_order': {by_columns}, 'shape': {shape}, }}"))
+        };
+        wrong(&header("'<f4'", "True", "(2, 3)"), "Fortran");
+        assert!(read(&header("'<f4'", "True", "(3,)")).is_ok());
+        for descr in ["'<i4'", "'|O'", "'xf4'", "'f4'", "'<f16'", "[('a', '<f4')]"] {
+            wrong(&header(descr, "False", "(2, 3)"), descr.trim_matches('\''));
+        }
+        for shape in ["(-2, 3)", "(99999999999999999999999, 3)", "(2.5,)", "7"] {
+            wrong(&header("'<f4'", "False", shape), "damaged");
+        }
+        wrong(&header("'<f4'", "'no'", "(2, 3)"), "is not of descr");
+        wrong(&with("{'descr': '<f4', 'fortran_order': False}"), "is not of descr");
+        wrong(&with("{'descr': '<f4', 'descr': '<f8', 'fortran_order': False, 'shape': (2, 3)}"), "is not of descr");
+    }
+
+    #[test]
+    fn numpy_reads_64_dimensions() {
+        assert!(header(DType::F32, &[1; 64]).is_ok() && header(DType::F32, &[1; 65]).is_err());
     }
 }
