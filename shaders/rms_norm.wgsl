@@ -48,6 +48,11 @@ fn row_at(number: u32, rows: u32) -> Row {
     );
 }
 
+// Elements i .. i + 8 of what is normalised.
+fn value_at(row: Row, i: u32) -> Octet {
+    return value_of(load_input(row.input + i), load_residual(row.residual + i));
+}
+
 fn component_sum(v: vec4<f32>) -> f32 {
     return (v.x + v.y) + (v.z + v.w);
 }

@@ -13,7 +13,14 @@ pub struct Outputs {
 }
 
 impl Outputs {
-    pub(crate) fn new(output: Values, residual_out: Option<Values>) -> Self {
-        Self { output, residual_out }
+    /// The normalised rows.
+    pub fn new(output: Values) -> Self {
+        Self { output, residual_out: None }
+    }
+
+    /// The same with the sum of input and residual.
+    pub fn residual_out(mut self, sum: Option<Values>) -> Self {
+        self.residual_out = sum;
+        self
     }
 }

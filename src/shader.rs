@@ -81,7 +81,9 @@ pub(crate) fn compose(plan: &Plan) -> Shader {
             text.add_for(write, &[("BUFFER", &words(binding))]);
         }
     }
-    for (slot, dtype) in [(Slot::Input, Some(spec.input)), (Slot::Weight, spec.weight), (Slot::Bias, spec.bias)] {
+    let operands =
+        [(Slot::Input, Some(spec.input)), (Slot::Weight, spec.weight), (Slot::Bias, spec.bias), (Slot::Residual, residual)];
+    for (slot, dtype) in operands {
         text.load(plan, slot, dtype);
     }
     text.value(plan);
@@ -187,9 +189,13 @@ impl Text {
         let exact = 1.0 / order.hidden as f64;
         let inverse = exact as f32;
         let inverse_low = (exact - f64::from(inverse)) as f32;
-        for (name, value) in
-            [("INVERSE_HIDDEN", inverse), ("INVERSE_HIDDEN_LOW", inverse_low), ("ABSENT_weight", 1.0), ("ABSENT_bias", 0.0)]
-        {
+        for (name, value) in [
+            ("INVERSE_HIDDEN", inverse),
+            ("INVERSE_HIDDEN_LOW", inverse_low),
+            ("ABSENT_weight", 1.0),
+            ("ABSENT_bias", 0.0),
+            ("ABSENT_residual", 0.0),
+        ] {
             self.line(format_args!("const {name}: f32 = {value:e}f;"));
         }
         self.0.push('\n');
@@ -241,20 +247,22 @@ impl Text {
     /// What is normalised, and what is kept of it.
     fn value(&mut self, plan: &Plan) {
         let Some(residual) = plan.spec.residual else { return self.add(part!("value_input")) };
-        self.load(plan, Slot::Residual, Some(residual.dtype));
-        let part = match (residual.dtype, plan.access.get(Slot::ResidualOut)) {
-            (DType::F32, _) => part!("beside_f32"),
-            (_, Access::Element) => part!("beside_half_any"),
-            _ => part!("beside_half"),
-        };
-        let slot = Slot::ResidualOut;
         let dtype = residual.dtype.name();
-        self.add_for(part, &[("OPERAND", slot.name()), ("BUFFER", &buffer_of(plan, slot)), ("DTYPE", dtype)]);
+        let slot = Slot::ResidualOut;
+        let names = [("OPERAND", slot.name()), ("BUFFER", &buffer_of(plan, slot)), ("DTYPE", dtype)];
+        let (whole, rest) = match (residual.dtype, plan.access.get(slot)) {
+            (DType::F32, _) => (part!("beside_f32"), None),
+            (_, Access::Element) => (part!("beside_half_any"), Some(part!("beside_half_rest"))),
+            _ => (part!("beside_half"), Some(part!("beside_half_rest"))),
+        };
+        self.add_for(whole, &names);
+        rest.into_iter().for_each(|rest| self.add_for(rest, &names));
         match plan.spec.sum_rounded_to() {
-            Some(dtype) => self.add_for(part!("sum_rounded"), &[("DTYPE", dtype.name())]),
-            None => self.add(part!("sum_plain")),
+            Some(dtype) => self.add_for(part!("cast_sum_half"), &[("DTYPE", dtype.name())]),
+            None => self.add(part!("cast_sum_none")),
         }
-        self.add(part!("sum_exact"));
+        let is_f16 = plan.spec.input == DType::F16 && residual.dtype == DType::F16;
+        self.add(if is_f16 { part!("sum_plain") } else { part!("sum_exact") });
         self.add(part!("value_sum"));
     }
 
@@ -274,12 +282,16 @@ impl Text {
     /// The elements behind the last whole octet, by name: there is no loop over them, and none where there are none.
     fn rest_octet(&mut self, plan: &Plan) {
         let order = &plan.order;
-        let element = |i: u64| {
-            if i < order.rest() { format!("value_one(row, {}u)", order.whole_octets() * 8 + i) } else { "0.0".into() }
+        let octet = |slot: Slot| {
+            let element = |i: u64| match i < order.rest() {
+                true => format!("load_{slot}_one(row.{slot} + {}u)", order.whole_octets() * 8 + i),
+                false => "0.0".into(),
+            };
+            let [low, high] = [0, 4].map(|first| (first..first + 4).map(element).collect::<Vec<_>>().join(", "));
+            format!("Octet(vec4<f32>({low}), vec4<f32>({high}))")
         };
-        let [low, high] = [0, 4].map(|first| (first..first + 4).map(element).collect::<Vec<_>>().join(", "));
         self.line(format_args!("// The elements behind the last whole octet, and zeros.\nfn rest_octet(row: Row) -> Octet {{"));
-        self.line(format_args!("    return Octet(vec4<f32>({low}), vec4<f32>({high}));\n}}\n"));
+        self.line(format_args!("    return value_of({}, {});\n}}\n", octet(Slot::Input), octet(Slot::Residual)));
     }
 
     /// The tree over the blocks of a lane, as a binary counter of partial sums: level k holds the sum of 2^k blocks. An array

@@ -228,6 +228,38 @@ fn four_threads_share_a_device() {
     }
 }
 
+/// H2, H4: a sum lies over the residual by its own name alone, and over nothing else; and a norm says whether it has a residual.
+#[test]
+fn h2_a_sum_replaces_the_residual_by_name_alone() {
+    for gpu in gpus() {
+        let spec = NormSpec::torch(16, 1e-6).without_weight().add_residual(DType::F32);
+        let norm = gpu.norm(spec).unwrap();
+        let [x, r, s, y] = [(); 4].map(|()| buffer(gpu, 4096, USAGE));
+        let prepare = |operands: Operands<'_>| norm.prepare_blocking(&operands, 4).map(drop);
+        prepare(Operands::new(&x, &y).residual(&r, &s)).unwrap();
+        prepare(Operands::new(&x, &y).residual_in_place(&r)).unwrap();
+        prepare(Operands::in_place(&x).residual_in_place(&r)).unwrap();
+        for (operands, words) in [
+            (Operands::new(&x, &y).residual(&r, &r), "use Operands::residual_in_place"),
+            (Operands::new(&x, &y).residual(&r, &x), "input: expected no overlap with the residual_out"),
+            (Operands::new(&x, &y).residual(&r, &y), "residual_out"),
+            (Operands::new(&x, &r).residual(&r, &s), "residual: expected no overlap with the output"),
+            (Operands::new(&x, &y), "residual: expected a buffer"),
+        ] {
+            let error = prepare(operands).unwrap_err();
+            assert!(error.to_string().contains(words), "{words:?} in {error}");
+        }
+        let plain = gpu.norm(NormSpec::torch(16, 1e-6).without_weight()).unwrap();
+        assert!(matches!(plain.prepare_blocking(&Operands::new(&x, &y).residual(&r, &s), 4), Err(Error::Buffer(_))));
+        let input = wave(32, DType::F32);
+        let missing = norm.run_all_blocking(&Inputs::new(&input)).unwrap_err().to_string();
+        assert!(missing.contains("residual: expected 32 elements"), "{missing}");
+        let short = norm.run_all_blocking(&Inputs::new(&input).residual(&[0f32; 16])).unwrap_err().to_string();
+        assert!(short.contains("residual: expected the input's = 32 elements, got 16"), "{short}");
+        still_works(gpu);
+    }
+}
+
 /// Reading a range that is not there, or not of whole words, is an error; what is there comes as it lies.
 #[test]
 fn a_range_that_is_not_there_is_not_read() {

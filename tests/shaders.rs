@@ -40,6 +40,17 @@ fn plans() -> Vec<Plan> {
                 }
             }
         }
+        // A residual of every dtype, as it is and rounded, with and without rows that share words.
+        for input in DType::ALL {
+            for residual in DType::ALL {
+                for hidden in [64, 129] {
+                    let spec = NormSpec::llama(hidden, 1e-6).dtype(input).bias(input).add_residual(residual);
+                    for spec in [spec, spec.unrounded()] {
+                        add(&spec, &caps, &Layout::contiguous(&spec, 300), 300, Force::default());
+                    }
+                }
+            }
+        }
         // One buffer for all: bindings become writable, or one.
         for (dtype, apart) in [(DType::F32, 4096), (DType::F16, 4096), (DType::BF16, 64)] {
             let spec = NormSpec::torch(32, 0.0).dtype(dtype).without_weight();
@@ -135,6 +146,10 @@ fn o10_params_have_the_layout_of_the_host() {
         ("output_stride", offset_of!(Params, output_stride)),
         ("weight_start", offset_of!(Params, weight_start)),
         ("bias_start", offset_of!(Params, bias_start)),
+        ("residual_start", offset_of!(Params, residual_start)),
+        ("residual_stride", offset_of!(Params, residual_stride)),
+        ("residual_out_start", offset_of!(Params, residual_out_start)),
+        ("residual_out_stride", offset_of!(Params, residual_out_stride)),
         ("eps", offset_of!(Params, eps)),
         ("eps_fraction", offset_of!(Params, eps_fraction)),
         ("eps_exponent", offset_of!(Params, eps_exponent)),

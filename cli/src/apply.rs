@@ -14,6 +14,7 @@ use crate::definition::Definition;
 use crate::failure::{Failure, WRONG};
 use crate::output::{note, number, say};
 use crate::tensor::{Format, Location, Sink, Source};
+use crate::whole_file::is_same;
 use crate::{Context, outcome, progress, table};
 
 /// Options of `apply`.
@@ -36,6 +37,12 @@ pub struct Options {
     /// One summand a channel, from a file of either kind
     #[arg(long, value_name = "FILE")]
     bias: Option<Location>,
+    /// Rows that are added to the input first, from a file of either kind
+    #[arg(long, value_name = "FILE", requires = "residual_out")]
+    residual: Option<Location>,
+    /// Where their sum goes, the new residual
+    #[arg(long, value_name = "FILE", requires = "residual")]
+    residual_out: Option<Location>,
     /// Compare every element with the float64 reference; a wrong result is not written
     #[arg(long)]
     check: bool,
@@ -46,14 +53,17 @@ pub struct Options {
 /// Bytes of input that go through the GPU at a time.
 const BATCH_BYTES: u64 = 32 << 20;
 
+/// The name of the sum in a .safetensors file.
+const RESIDUAL: &str = "residual_out";
 /// The name of a tensor in a .safetensors file that came from a file without names.
 const UNNAMED: &str = "output";
 
 impl Options {
     /// Every file that is read or written, but for reports.
     fn files(&self) -> impl Iterator<Item = &Path> {
-        let locations = [Some(&self.input), Some(&self.output), self.weight.as_ref(), self.bias.as_ref()];
-        locations.into_iter().flatten().map(|location| location.file.as_path()).chain(self.definition.config())
+        let read = [Some(&self.input), self.weight.as_ref(), self.bias.as_ref(), self.residual.as_ref()];
+        let written = [Some(&self.output), self.residual_out.as_ref()];
+        read.into_iter().chain(written).flatten().map(|location| location.file.as_path()).chain(self.definition.config())
     }
 }
 
@@ -62,6 +72,7 @@ struct Job {
     input: Source,
     weight: Option<Values>,
     bias: Option<Values>,
+    residual: Option<Source>,
     spec: NormSpec,
     rows: u64,
 }
@@ -76,7 +87,15 @@ pub fn run(options: &Options, context: &Context) -> Result<ExitCode, Failure> {
     let norm = gpu.norm(job.spec)?;
     let output = job.spec.output_dtype();
     let name = job.input.name.clone().unwrap_or(UNNAMED.into());
-    let mut sink = Sink::create(&options.output, &name, output, &job.input.shape, context.json.force)?;
+    let force = context.json.force;
+    let mut sink = Sink::create(&options.output, &name, output, &job.input.shape, force)?;
+    let mut sum_sink = match (&options.residual_out, job.spec.residual) {
+        (Some(location), _) if is_same(&location.file, &options.output.file) => {
+            return Err(Failure::new("--residual-out: this file is the output's", "choose another file"));
+        }
+        (Some(location), Some(residual)) => Some(Sink::create(location, RESIDUAL, residual.dtype, &job.input.shape, force)?),
+        _ => None,
+    };
 
     let what = format!("{} rows of {} {}", job.rows, job.spec.hidden, job.spec.input);
     if report.wants_text() {
@@ -84,6 +103,10 @@ pub fn run(options: &Options, context: &Context) -> Result<ExitCode, Failure> {
         let weight = job.spec.weight.map_or("no weight".into(), |dtype| format!("{dtype} weight"));
         let bias = job.spec.bias.map_or(String::new(), |dtype| format!(", {dtype} bias"));
         say!("Input    {}: {what}{rounded}", options.input);
+        if let (Some(location), Some(residual)) = (&options.residual, job.spec.residual) {
+            let how = if residual.rounded { "normalised as it is written back" } else { "normalised before it is rounded" };
+            say!("Added    {location}: {} residual, the sum {how}", residual.dtype);
+        }
         say!("Norm     {preset}, eps {eps:e}, {weight}{bias}, output {output}");
         say!("Adapter  {adapter}");
         if options.weight.is_none() && options.definition.config().is_some() {
@@ -91,9 +114,10 @@ pub fn run(options: &Options, context: &Context) -> Result<ExitCode, Failure> {
         }
     }
     let start = Instant::now();
-    let checked = job.run(&norm, &mut sink, options.check)?;
+    let checked = job.run(&norm, &mut sink, sum_sink.as_mut(), options.check)?;
     let right = checked.as_ref().is_none_or(Outcome::passed);
     if right {
+        sum_sink.map(Sink::commit).transpose()?;
         sink.commit()?;
     }
     let seconds = start.elapsed().as_secs_f64();
@@ -122,6 +146,7 @@ pub fn run(options: &Options, context: &Context) -> Result<ExitCode, Failure> {
             "input": job.spec.input.name(),
             "weight": job.spec.weight.map(DType::name),
             "bias": job.spec.bias.map(DType::name),
+            "residual": job.spec.residual.map(|residual| residual.dtype.name()),
             "output": output.name(),
         },
         "adapter": adapter.to_string(),
@@ -133,7 +158,7 @@ pub fn run(options: &Options, context: &Context) -> Result<ExitCode, Failure> {
 
 impl Job {
     fn new(options: &Options, caps: &Caps, spec: impl Fn(u64) -> NormSpec) -> Result<Self, Failure> {
-        let Definition { dtype, weight_dtype, output_dtype, .. } = options.definition;
+        let Definition { dtype, weight_dtype, residual_dtype, unrounded, output_dtype, .. } = options.definition;
         let input = Source::open(&options.input, dtype, "--dtype")?;
         let hidden = input.shape.last().copied().unwrap_or(0);
         let channels = |location: &Option<Location>| {
@@ -146,6 +171,23 @@ impl Job {
         let mut spec = spec(hidden).input(input.dtype);
         spec.weight = weight.as_ref().map(|weight| weight.dtype);
         spec.bias = bias.as_ref().map(|bias| bias.dtype);
+        let residual = options.residual.as_ref().map(|location| Source::open(location, residual_dtype, "--residual-dtype"));
+        let residual = residual.transpose()?;
+        if let (Some(residual), Some(location)) = (&residual, &options.residual) {
+            if residual.shape != input.shape {
+                let problem = format!("the residual has shape {:?}, and the input {:?}", residual.shape, input.shape);
+                return Err(Failure::file(&location.file, problem, "pass a residual of the input's shape"));
+            }
+            spec = spec.add_residual(residual.dtype);
+        } else if unrounded || residual_dtype.is_some() {
+            return Err(Failure::new(
+                "--unrounded, --residual-dtype: there is no residual",
+                "leave them out, or pass a --residual",
+            ));
+        }
+        if unrounded {
+            spec = spec.unrounded();
+        }
         if let Some(dtype) = output_dtype {
             spec = spec.output(dtype);
         }
@@ -157,11 +199,17 @@ impl Job {
         Plan::new(&spec, caps, &Layout::contiguous(&spec, rows.min(1)), rows.min(1)).map_err(in_file)?;
         let read = |source: Option<Source>, operand| source.map(|source| source.read_channels(operand, hidden)).transpose();
         let (weight, bias) = (read(weight, "weight")?, read(bias, "bias")?);
-        Ok(Self { input, weight, bias, spec, rows })
+        Ok(Self { input, weight, bias, residual, spec, rows })
     }
 
     /// Reads, computes, checks and writes a batch of rows after the other.
-    fn run(&mut self, norm: &Norm, sink: &mut Sink, check: bool) -> Result<Option<Outcome>, Failure> {
+    fn run(
+        &mut self,
+        norm: &Norm,
+        sink: &mut Sink,
+        mut sum_sink: Option<&mut Sink>,
+        check: bool,
+    ) -> Result<Option<Outcome>, Failure> {
         let row_bytes = self.spec.hidden * self.spec.input.size();
         let batch = (BATCH_BYTES / row_bytes).max(1);
         let mut outcome = check.then(Outcome::default);
@@ -170,14 +218,19 @@ impl Job {
         while left > 0 {
             let rows = left.min(batch);
             let values = self.input.read(rows * self.spec.hidden)?;
+            let residual = self.residual.as_mut().map(|source| source.read(rows * self.spec.hidden)).transpose()?;
             let mut inputs = Inputs::new(&values);
+            inputs.residual = residual.as_ref().map(Values::as_slice);
             inputs.weight = self.weight.as_ref().map(Values::as_slice);
             inputs.bias = self.bias.as_ref().map(Values::as_slice);
-            let result = block_on(norm.run_values(&inputs))?;
+            let result = block_on(norm.run_all(&inputs))?;
             if let Some(outcome) = &mut outcome {
-                outcome.merge(&verify::check(&self.spec, &inputs, result.as_slice())?);
+                outcome.merge(&verify::check_all(&self.spec, &inputs, &result)?);
             }
-            sink.write(result.as_slice().bytes())?;
+            if let (Some(sink), Some(sum)) = (&mut sum_sink, &result.residual_out) {
+                sink.write(sum.as_slice().bytes())?;
+            }
+            sink.write(result.output.as_slice().bytes())?;
             left -= rows;
             bar.inc(rows * row_bytes);
         }

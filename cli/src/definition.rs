@@ -29,6 +29,12 @@ pub struct Definition {
     /// The dtype of weight and bias, likewise [default: the file's; the input's where there is no file]
     #[arg(long, value_name = "DTYPE", value_parser = dtype_parser())]
     pub weight_dtype: Option<DType>,
+    /// A residual that is added first is in this dtype [default: the file's]; the sum is written back in it
+    #[arg(long, value_name = "DTYPE", value_parser = dtype_parser())]
+    pub residual_dtype: Option<DType>,
+    /// Normalise the sum with the residual before it is rounded
+    #[arg(long)]
+    pub unrounded: bool,
     /// The output's dtype [default: by the preset's rule]
     #[arg(long, value_name = "DTYPE", value_parser = dtype_parser())]
     pub output_dtype: Option<DType>,

@@ -9,7 +9,7 @@ use std::path::Path;
 use common::*;
 use half::bf16;
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
-use wgpu_rmsnorm::{DType, Gpu, Inputs, NormSpec, Values, verify};
+use wgpu_rmsnorm::{DType, Gpu, Inputs, NormSpec, Outputs, Values, verify};
 
 const HIDDEN: u64 = 40;
 
@@ -115,6 +115,34 @@ fn safetensors_keep_their_names_and_dtypes_may_differ() {
     assert!(output.status.success(), "{err}");
     let file = fs::read(folder.path().join("z.safetensors")).unwrap();
     assert_eq!(SafeTensors::deserialize(&file).unwrap().tensor("z").unwrap().dtype(), Dtype::F32);
+}
+
+/// A residual is added first, and the sum is written back beside the result.
+#[test]
+fn a_residual_is_added() {
+    let folder = folder();
+    let residual = wave(DType::F32, 15 * HIDDEN, 7.0, -0.3);
+    npy(&folder.path().join("r.npy"), "<f4", "(3, 5, 40)", residual.as_slice().bytes());
+    let arguments = ["apply", "x-f16.npy", "-o", "y.npy", "--eps", "1e-5", "--weight", "w-f16.npy", "--check"];
+    let more = ["--residual", "r.npy", "--residual-out", "sum.npy"];
+    for unrounded in [false, true] {
+        let last: &[&str] = if unrounded { &["--unrounded", "--force"] } else { &[] };
+        let (output, out, err) = run_in(folder.path(), &[&arguments[..], &more, last].concat());
+        assert!(output.status.success() && out.contains("1200 elements: all right"), "{out}{err}");
+        let (x, w) = (input(DType::F16), weight(DType::F16));
+        let spec = NormSpec::torch(HIDDEN, 1e-5).dtype(DType::F16).add_residual(DType::F32);
+        let spec = if unrounded { spec.unrounded() } else { spec };
+        let inputs = Inputs::new(&x).weight(&w).residual(&residual);
+        let of = |name: &str| read_npy(&folder.path().join(name)).1;
+        let outputs = Outputs::new(Values::from_bytes(DType::F16, &of("y.npy")));
+        let outputs = outputs.residual_out(Some(Values::from_bytes(DType::F32, &of("sum.npy"))));
+        assert!(verify::check_all(&spec, &inputs, &outputs).unwrap().passed());
+    }
+    let with = |more: &[&'static str]| [&["apply", "x-f16.npy", "-o", "z.npy", "--eps", "1"], more].concat();
+    refused(folder.path(), 64, &with(&["--residual", "r.npy"]), &["--residual-out"]);
+    refused(folder.path(), 64, &with(&["--residual", "w-f16.npy", "--residual-out", "s.npy"]), &["the residual has shape [40]"]);
+    refused(folder.path(), 64, &with(&["--residual", "r.npy", "--residual-out", "z.npy"]), &["this file is the output's"]);
+    refused(folder.path(), 64, &with(&["--unrounded"]), &["there is no residual"]);
 }
 
 /// A file of another dtype is rounded once; big-endian numbers and untyped 16 bits are what they are.

@@ -13,7 +13,3 @@ fn store_OPERAND(e: u32, v: Octet) {
     set_BUFFER_one(i + 3u, (words.z >> 16u) | (words.w << 16u));
     merge_BUFFER_one(i + 4u, words.w >> 16u, 0xffffu);
 }
-
-fn store_OPERAND_one(e: u32, v: f32) {
-    merge_BUFFER_one(e / 2u, encode_DTYPE(Octet(vec4<f32>(v), vec4<f32>(v))).x, 0xffffu << ((e & 1u) * 16u));
-}

@@ -17,8 +17,9 @@ fn store_edges(row: Row, rows: u32, lead: u32, invocation: u32, scale: Scale, be
         let i = select(lead + (HIDDEN - lead) / 8u * 8u, 0u, at_head);
         let count = select(HIDDEN - i, lead, at_head);
         if (count > 0u) {
-            let v = finished_rest(row, i, count, scale);
-            keep_rest(row, i, count);
+            let rest = rest_at(row, i, count);
+            keep_rest(row, i, rest.x, count);
+            let v = finish_any(rest.x, rest.w, rest.b, scale);
             if (at_head) {
                 store_output_head(row.output, v[0].x);
             } else {

@@ -10,8 +10,8 @@ fn lead_of(row: Row) -> u32 {
 fn store_edges(row: Row, rows: u32, lead: u32, invocation: u32, scale: Scale, before: Scale) {
     if (invocation == 0u && row.present) {
         let i = HIDDEN / 8u * 8u;
-        let v = finished_rest(row, i, HIDDEN - i, scale);
-        keep_rest(row, i, HIDDEN - i);
-        store_output_rest(row.output + i, v, HIDDEN - i);
+        let rest = rest_at(row, i, HIDDEN - i);
+        keep_rest(row, i, rest.x, HIDDEN - i);
+        store_output_rest(row.output + i, finish_any(rest.x, rest.w, rest.b, scale), HIDDEN - i);
     }
 }

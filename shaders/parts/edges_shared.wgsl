@@ -32,7 +32,8 @@ fn store_edges(row: Row, rows: u32, lead: u32, invocation: u32, scale: Scale, be
             count = HIDDEN - i - select(0u, 1u, open && row.number + 1u < rows);
         }
         if (count > 0u) {
-            let v = finished_rest(its_row, i, count, its_scale);
+            let rest = rest_at(its_row, i, count);
+            let v = finish_any(rest.x, rest.w, rest.b, its_scale);
             if (edge == 0u) {
                 end_before = v[0].x;
             } else if (edge == 2u) {

@@ -67,7 +67,7 @@ pub(super) async fn run(norm: &Norm, inputs: &Inputs<'_>, force: Force) -> Resul
         }
     }
     let residual_out = residual_dtype.map(|dtype| Values::from_bytes(dtype, &sum_bytes));
-    Ok(Outputs::new(Values::from_bytes(output_dtype, &output_bytes), residual_out))
+    Ok(Outputs::new(Values::from_bytes(output_dtype, &output_bytes)).residual_out(residual_out))
 }
 
 async fn upload_some(gpu: &Gpu, label: &str, values: Option<Slice<'_>>) -> Result<Option<wgpu::Buffer>> {

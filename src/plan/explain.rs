@@ -9,9 +9,12 @@ impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let spec = &self.spec;
         let name = |d: Option<DType>| d.map_or("none", DType::name);
+        let residual = spec.residual.map_or(String::new(), |residual| {
+            format!("residual {}, {}rounded, ", residual.dtype, if residual.rounded { "" } else { "un" })
+        });
         writeln!(
             f,
-            "rms_norm of {} rows of {}: input {}, weight {}, bias {}, output {}, eps {:e}",
+            "rms_norm of {} rows of {}: input {}, {residual}weight {}, bias {}, output {}, eps {:e}",
             self.rows,
             spec.hidden,
             spec.input,

@@ -116,7 +116,7 @@ async fn evaluate(gpu: &Gpu, case: &Case, outcome: &mut Outcome) -> Result<Optio
             let Some(sum) = &got.residual_out else { return Ok(None) };
             let of_sum = Inputs { input: sum.as_slice(), residual: None, ..inputs };
             let output = gpu.norm(case.spec.of_sum())?.run_values(&of_sum).await?;
-            let unfused = Outputs::new(output, got.residual_out.clone());
+            let unfused = Outputs::new(output).residual_out(got.residual_out.clone());
             Ok(differs(&got, &Ok(unfused), "the norm of the sum alone"))
         }
     }
@@ -142,7 +142,7 @@ fn differs(got: &Outputs, other: &Result<Outputs, String>, whose: &str) -> Optio
 /// What was written for one row.
 fn row_of(outputs: &Outputs, case: &Case, row: u64) -> Outputs {
     let of = |values: &Values| rows_of(values.as_slice(), case, row..row + 1);
-    Outputs::new(of(&outputs.output), outputs.residual_out.as_ref().map(of))
+    Outputs::new(of(&outputs.output)).residual_out(outputs.residual_out.as_ref().map(of))
 }
 
 fn rows_of(values: Slice<'_>, case: &Case, rows: Range<u64>) -> Values {
@@ -286,7 +286,7 @@ impl Run<'_> {
             }
         }
         let nothing = || Values::round_from(spec.output_dtype(), &[]);
-        Ok(Ok(Outputs::new(output.unwrap_or_else(nothing), residual_out)))
+        Ok(Ok(Outputs::new(output.unwrap_or_else(nothing)).residual_out(residual_out)))
     }
 
     /// Takes an output's rows out of a buffer as it was read back, and puts in their place what was there before.

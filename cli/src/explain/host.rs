@@ -32,6 +32,7 @@ pub fn norm(spec: &NormSpec, preset: Preset) -> Value {
         "weight": spec.weight.map(DType::name),
         "weight_offset": number(spec.weight_offset),
         "bias": spec.bias.map(DType::name),
+        "residual": spec.residual.map(|residual| json!({"dtype": residual.dtype.name(), "rounded": residual.rounded})),
         "output": spec.output_dtype().name(),
     })
 }

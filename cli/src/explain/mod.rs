@@ -38,7 +38,10 @@ pub struct Options {
     /// With a bias
     #[arg(long)]
     bias: bool,
-    /// The output replaces the input
+    /// With a residual that is added to the input first, and the sum written back
+    #[arg(long)]
+    residual: bool,
+    /// The output replaces the input, and the sum the residual
     #[arg(long)]
     in_place: bool,
     /// Where an operand lies: OPERAND=BUFFER@BYTE or OPERAND=BUFFER@BYTE:STRIDE, the stride in elements; operands with the same
@@ -121,13 +124,19 @@ pub fn run(options: &Options, context: &Context) -> Result<ExitCode, Failure> {
 }
 
 fn spec(options: &Options, preset: Preset, eps: f32) -> Result<NormSpec, Failure> {
-    let Definition { dtype, weight_dtype, output_dtype, .. } = options.definition;
+    let Definition { dtype, weight_dtype, residual_dtype, unrounded, output_dtype, .. } = options.definition;
     let hidden = options.shape.0.last().copied().unwrap_or(0);
     let input = dtype.unwrap_or(DType::F32);
     let channel = weight_dtype.unwrap_or(input);
     let mut spec = preset.spec(hidden, eps).input(input);
     spec.weight = (!options.no_weight).then_some(channel);
     spec.bias = options.bias.then_some(channel);
+    if options.residual || residual_dtype.is_some() {
+        spec = spec.add_residual(residual_dtype.unwrap_or(input));
+    }
+    if unrounded {
+        spec = spec.unrounded();
+    }
     if let Some(dtype) = output_dtype {
         spec = spec.output(dtype);
     }

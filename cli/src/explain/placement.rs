@@ -15,7 +15,7 @@ pub struct Place {
     row_stride: Option<u64>,
 }
 
-const OPERANDS: [&str; 4] = ["input", "weight", "bias", "output"];
+const OPERANDS: [&str; 6] = ["input", "weight", "bias", "residual", "residual_out", "output"];
 
 impl FromStr for Place {
     type Err = String;
@@ -63,7 +63,9 @@ pub fn layout(spec: &NormSpec, rows: u64, places: &[Place], in_place: bool) -> R
             "input" => Some(&mut layout.input),
             "output" => Some(&mut layout.output),
             "weight" => layout.weight.as_mut(),
-            _ => layout.bias.as_mut(),
+            "bias" => layout.bias.as_mut(),
+            "residual" => layout.residual.as_mut(),
+            _ => layout.residual_out.as_mut(),
         };
         let Some(operand) = operand else {
             let problem = format!("--place {}: the norm has no {0}", place.operand);
@@ -92,7 +94,11 @@ fn fit_buffers(spec: &NormSpec, rows: u64, layout: &mut Layout) {
             .unwrap_or(u64::MAX)
     };
     let channel = |place: Option<Placement>, dtype: Option<wgpu_rmsnorm::DType>| Some((place?, end(&place?, 1, dtype?.size())));
+    let residual = spec.residual.map(|residual| residual.dtype);
+    let by_row = |place: Option<Placement>| Some((place?, end(&place?, rows, residual?.size())));
     let ends: Vec<(Placement, u64)> = [
+        by_row(layout.residual),
+        by_row(layout.residual_out),
         Some((layout.input, end(&layout.input, rows, spec.input.size()))),
         channel(layout.weight, spec.weight),
         channel(layout.bias, spec.bias),
@@ -102,9 +108,9 @@ fn fit_buffers(spec: &NormSpec, rows: u64, layout: &mut Layout) {
     .flatten()
     .collect();
     let size = |buffer: u32| ends.iter().filter(|(place, _)| place.buffer == buffer).map(|(_, end)| *end).max().unwrap_or(0);
-    for place in
-        [Some(&mut layout.input), layout.weight.as_mut(), layout.bias.as_mut(), Some(&mut layout.output)].into_iter().flatten()
-    {
+    let Layout { input, weight, bias, residual, residual_out, output } = layout;
+    let all = [Some(input), weight.as_mut(), bias.as_mut(), residual.as_mut(), residual_out.as_mut(), Some(output)];
+    for place in all.into_iter().flatten() {
         place.size = size(place.buffer);
     }
 }
