@@ -153,14 +153,17 @@ fn rows_of(values: Slice<'_>, case: &Case, rows: Range<u64>) -> Values {
 fn first_rows<'a>(data: &'a Data, case: &Case, rows: u64) -> Inputs<'a> {
     let mut inputs = data.inputs();
     let end = (rows * case.spec.hidden) as usize;
-    let cut = |values| match values {
-        Slice::F32(v) => Slice::F32(&v[..end]),
-        Slice::F16(v) => Slice::F16(&v[..end]),
-        Slice::BF16(v) => Slice::BF16(&v[..end]),
-    };
-    inputs.input = cut(inputs.input);
-    inputs.residual = inputs.residual.map(cut);
+    inputs.input = first(inputs.input, end);
+    inputs.residual = inputs.residual.map(|residual| first(residual, end));
     inputs
+}
+
+fn first(values: Slice<'_>, count: usize) -> Slice<'_> {
+    match values {
+        Slice::F32(v) => Slice::F32(&v[..count]),
+        Slice::F16(v) => Slice::F16(&v[..count]),
+        Slice::BF16(v) => Slice::BF16(&v[..count]),
+    }
 }
 
 async fn row_alone(gpu: &Gpu, case: &Case, data: &Data, row: u64) -> Result<Outputs> {
