@@ -68,7 +68,7 @@ enum Command {
     /// Run the case list on every adapter: does this GPU, or this driver, compute correctly?
     Verify(verify::Options),
     /// Normalise the rows of a .npy or .safetensors file
-    Apply(apply::Options),
+    Apply(Box<apply::Options>),
     /// Run every RMSNorm of a checkpoint with its own weights on the GPU, and compare
     CheckModel(check_model::Options),
     /// Show how a norm would be computed: the plan, the shader, and all that another host needs
