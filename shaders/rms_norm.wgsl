@@ -91,12 +91,6 @@ fn finish(x: Octet, w: Octet, b: Octet, scale: f32) -> Octet {
     return add_bias(Octet(n[0] * w[0], n[1] * w[1]), w, n, b);
 }
 
-fn finish_any(x: Octet, w: Octet, b: Octet, scale: Scale) -> Octet {
-    if (scale.rescued) {
-        return finish_rescued(x, w, b, scale);
-    }
-    return finish(x, w, b, scale.factor);
-}
 
 @compute @workgroup_size(WORKGROUP_SIZE)
 fn main(
@@ -157,7 +151,8 @@ fn main(
                     let i = lead + unit * 8u;
                     let x = value_at(row, i);
                     keep_value(row, i, x);
-                    store_output(row.output + i, finish(x, weight_at(i), bias_at(i), scale.factor));
+                    let y = finish(x, weight_at(i), bias_at(i), scale.factor);
+                    store_output(row.output + i, after(y, load_residual(row.residual + i)));
                 }
             }
         } else {
@@ -167,7 +162,8 @@ fn main(
                     let i = lead + unit * 8u;
                     let x = value_at(row, i);
                     keep_value(row, i, x);
-                    store_output(row.output + i, finish_rescued(x, weight_at(i), bias_at(i), scale));
+                    let y = finish_rescued(x, weight_at(i), bias_at(i), scale);
+                    store_output(row.output + i, after(y, load_residual(row.residual + i)));
                 }
             }
         }

@@ -22,7 +22,7 @@ pub struct Inputs<'a> {
     pub weight: Option<Slice<'a>>,
     /// One value a channel.
     pub bias: Option<Slice<'a>>,
-    /// As many rows as the input has, added to it.
+    /// As many rows as the input has, added to it or to the result.
     pub residual: Option<Slice<'a>>,
 }
 
@@ -57,8 +57,7 @@ impl<'a> Inputs<'a> {
         expect_dtype("input", spec.input, self.input)?;
         sized("weight", CHANNELS, spec.hidden, spec.weight, self.weight)?;
         sized("bias", CHANNELS, spec.hidden, spec.bias, self.bias)?;
-        let residual = spec.residual.map(|residual| residual.dtype);
-        sized("residual", ROWS, self.input.len() as u64, residual, self.residual)?;
+        sized("residual", ROWS, self.input.len() as u64, spec.residual_dtype(), self.residual)?;
         spec.rows_in("input", self.input.len() as u64)
     }
 }

@@ -93,7 +93,7 @@ pub use gpu::{Adapter, Gpu, GpuOptions, Norm, Operand, Operands, Prepared, SelfT
 pub use inputs::Inputs;
 pub use outputs::Outputs;
 pub use plan::{Access, Caps, DeviceKind, Force, Layout, Order, Placement, Plan, Rung, Rungs};
-pub use residual::Residual;
+pub use residual::{AddOrder, Residual};
 pub use shader::Shader;
 pub use spec::{CastOrder, NormSpec, OutputRule, Preset};
 pub use values::{Slice, Values};

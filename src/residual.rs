@@ -3,13 +3,25 @@
 use crate::dtype::DType;
 use crate::spec::NormSpec;
 
-/// A residual that is added to the input; the sum is normalised, and written back as the new residual.
+/// When a residual is added.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum AddOrder {
+    /// To the input; the sum is normalised, and written back as the new residual.
+    Before,
+    /// To the normalised rows; the sum is the output.
+    After,
+}
+
+/// A residual that is added to what goes into a norm, or to what comes out of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Residual {
-    /// Its dtype, and that of the sum as it is written back.
+    /// Its dtype, and that of the sum as it is written.
     pub dtype: DType,
-    /// Whether the sum is normalised as it is written back, rounded to `dtype`, or as the f32 sum that it was before.
+    /// When it is added.
+    pub order: AddOrder,
+    /// Whether a sum that is normalised is taken as it is written back, rounded to `dtype`, or as the f32 sum that it was before.
     pub rounded: bool,
 }
 
@@ -33,12 +45,28 @@ impl NormSpec {
     /// # Ok::<(), wgpu_rmsnorm::Error>(())
     /// ```
     pub const fn add_residual(mut self, dtype: DType) -> Self {
-        self.residual = Some(Residual { dtype, rounded: true });
+        self.residual = Some(Residual { dtype, order: AddOrder::Before, rounded: true });
         self
     }
 
-    /// The same with the f32 sum normalised before it is rounded (quack, FlashInfer, flash-attn). Without a residual it changes
-    /// nothing.
+    /// The same with a residual in `dtype` that is added to the normalised rows: the end of a post-norm block, as Gemma 2 and 3 have
+    /// it. The norm's result is rounded to the dtype that the output would have without a residual, the sum is formed in f32, and
+    /// the output is this sum, in `dtype`.
+    ///
+    /// ```
+    /// use wgpu_rmsnorm::{DType, NormSpec};
+    ///
+    /// // bf16 activations and weights; the result is added to an f32 stream.
+    /// let spec = NormSpec::gemma(2304, 1e-6).dtype(DType::BF16).then_add_residual(DType::F32);
+    /// assert_eq!((spec.norm_dtype(), spec.output_dtype()), (DType::BF16, DType::F32));
+    /// ```
+    pub const fn then_add_residual(mut self, dtype: DType) -> Self {
+        self.residual = Some(Residual { dtype, order: AddOrder::After, rounded: true });
+        self
+    }
+
+    /// The same with the f32 sum normalised before it is rounded (quack, FlashInfer, flash-attn). Without a residual that
+    /// is added first it changes nothing.
     pub const fn unrounded(mut self) -> Self {
         if let Some(residual) = &mut self.residual {
             residual.rounded = false;
@@ -46,24 +74,51 @@ impl NormSpec {
         self
     }
 
-    /// The dtype of what is normalised, as presets see it: the input's, or the residual's where there is one.
+    /// The dtype of what is normalised, as presets see it: the input's, or that of the sum where a residual is added first.
     pub const fn value_dtype(&self) -> DType {
-        match self.residual {
-            Some(residual) => residual.dtype,
+        match self.residual_out_dtype() {
+            Some(dtype) => dtype,
             None => self.input,
         }
     }
 
+    /// The residual's dtype, where there is one.
+    pub const fn residual_dtype(&self) -> Option<DType> {
+        match self.residual {
+            Some(residual) => Some(residual.dtype),
+            None => None,
+        }
+    }
+
+    /// The dtype of the sum that is written beside the output, where a residual is added first.
+    pub const fn residual_out_dtype(&self) -> Option<DType> {
+        match self.residual {
+            Some(Residual { dtype, order: AddOrder::Before, .. }) => Some(dtype),
+            _ => None,
+        }
+    }
+
+    /// Whether a residual is added to the normalised rows.
+    pub(crate) fn adds_after(&self) -> bool {
+        self.residual.is_some_and(|residual| residual.order == AddOrder::After)
+    }
+
     /// The dtype that a residual's sum is rounded to before it is normalised, where that loses anything.
     pub(crate) fn sum_rounded_to(&self) -> Option<DType> {
-        self.residual.filter(|residual| residual.rounded && residual.dtype.is_half()).map(|residual| residual.dtype)
+        self.residual_out_dtype().filter(|dtype| dtype.is_half() && self.residual.is_some_and(|residual| residual.rounded))
     }
 
     /// The norm of the sum alone, whose input is what this one writes back.
     pub(crate) fn of_sum(mut self) -> Self {
-        let output = self.output_dtype();
+        let output = self.norm_dtype();
         self.input = self.value_dtype();
         self.residual = None;
         self.output(output)
+    }
+
+    /// The norm without its residual.
+    pub(crate) fn alone(mut self) -> Self {
+        self.residual = None;
+        self
     }
 }

@@ -63,9 +63,10 @@ pub(crate) fn compose(plan: &Plan) -> Shader {
         text.add(part);
     }
     text.row_count();
-    let residual = spec.residual.map(|residual| residual.dtype);
+    let residual = spec.residual_dtype();
     for (dtype, part) in [(DType::F16, part!("f16")), (DType::BF16, part!("bf16"))] {
-        let used = [Some(spec.input), spec.weight, spec.bias, residual, Some(output), spec.normalized_dtype()];
+        let used =
+            [Some(spec.input), spec.weight, spec.bias, residual, Some(output), Some(spec.norm_dtype()), spec.normalized_dtype()];
         if used.contains(&Some(dtype)) {
             text.add(part);
         }
@@ -86,7 +87,7 @@ pub(crate) fn compose(plan: &Plan) -> Shader {
     for (slot, dtype) in operands {
         text.load(plan, slot, dtype);
     }
-    text.value(plan);
+    text.residual(plan);
     text.add(if spec.weight.is_some() && spec.weight_offset != 0.0 { part!("weight_offset") } else { part!("weight_plain") });
     text.add(part!("channels"));
     text.add(if spec.bias.is_some() { part!("bias_present") } else { part!("bias_absent") });
@@ -244,26 +245,46 @@ impl Text {
         }
     }
 
-    /// What is normalised, and what is kept of it.
-    fn value(&mut self, plan: &Plan) {
-        let Some(residual) = plan.spec.residual else { return self.add(part!("value_input")) };
-        let dtype = residual.dtype.name();
-        let slot = Slot::ResidualOut;
-        let names = [("OPERAND", slot.name()), ("BUFFER", &buffer_of(plan, slot)), ("DTYPE", dtype)];
-        let (whole, rest) = match (residual.dtype, plan.access.get(slot)) {
-            (DType::F32, _) => (part!("beside_f32"), None),
-            (_, Access::Element) => (part!("beside_half_any"), Some(part!("beside_half_rest"))),
-            _ => (part!("beside_half"), Some(part!("beside_half_rest"))),
-        };
-        self.add_for(whole, &names);
-        rest.into_iter().for_each(|rest| self.add_for(rest, &names));
-        match plan.spec.sum_rounded_to() {
-            Some(dtype) => self.add_for(part!("cast_sum_half"), &[("DTYPE", dtype.name())]),
-            None => self.add(part!("cast_sum_none")),
+    /// What a residual is added to: what is normalised, the result, or nothing.
+    fn residual(&mut self, plan: &Plan) {
+        let spec = &plan.spec;
+        if let Some(residual) = spec.residual_dtype() {
+            let other = if spec.adds_after() { spec.norm_dtype() } else { spec.input };
+            let is_f16 = other == DType::F16 && residual == DType::F16;
+            self.add(if is_f16 { part!("sum_plain") } else { part!("sum_exact") });
         }
-        let is_f16 = plan.spec.input == DType::F16 && residual.dtype == DType::F16;
-        self.add(if is_f16 { part!("sum_plain") } else { part!("sum_exact") });
-        self.add(part!("value_sum"));
+        match spec.residual_out_dtype() {
+            None => self.add(part!("value_input")),
+            Some(dtype) => {
+                self.beside(plan, Slot::ResidualOut, dtype);
+                self.cast_as("sum", spec.sum_rounded_to());
+                self.add(part!("value_sum"));
+            }
+        }
+        if spec.adds_after() {
+            self.cast_as("normed", Some(spec.norm_dtype()).filter(|dtype| dtype.is_half()));
+            self.add(part!("after_sum"));
+        } else {
+            self.add(part!("after_none"));
+        }
+    }
+
+    fn cast_as(&mut self, what: &str, dtype: Option<DType>) {
+        match dtype {
+            Some(dtype) => self.add_for(part!("cast_as_half"), &[("OPERAND", what), ("DTYPE", dtype.name())]),
+            None => self.add_for(part!("cast_as_it_is"), &[("OPERAND", what)]),
+        }
+    }
+
+    /// Functions that write rows beside the main output.
+    fn beside(&mut self, plan: &Plan, slot: Slot, dtype: DType) {
+        let names = [("OPERAND", slot.name()), ("BUFFER", &buffer_of(plan, slot)), ("DTYPE", dtype.name())];
+        let parts: &[&str] = match (dtype, plan.access.get(slot)) {
+            (DType::F32, _) => &[part!("beside_f32")],
+            (_, Access::Element) => &[part!("beside_half_any"), part!("beside_half_rest")],
+            _ => &[part!("beside_half"), part!("beside_half_rest")],
+        };
+        parts.iter().for_each(|part| self.add_for(part, &names));
     }
 
     fn edges(&mut self, plan: &Plan) {

@@ -147,7 +147,7 @@ pub struct NormSpec {
     pub weight_offset: f32,
     /// The bias's dtype (one value a channel), `None` for none.
     pub bias: Option<DType>,
-    /// What is added to the input first, `None` for nothing.
+    /// What is added to the input, or to the result, `None` for nothing.
     pub residual: Option<Residual>,
     /// Whether the normalised value is rounded before the weight.
     pub cast: CastOrder,
@@ -227,8 +227,16 @@ impl NormSpec {
         self
     }
 
-    /// The output's dtype.
+    /// The output's dtype: the norm's own, or that of a residual that is added to it.
     pub fn output_dtype(&self) -> DType {
+        match self.residual_dtype() {
+            Some(dtype) if self.adds_after() => dtype,
+            _ => self.norm_dtype(),
+        }
+    }
+
+    /// The dtype that the norm's result is rounded to, by the preset's rule or as [`NormSpec::output`] says.
+    pub fn norm_dtype(&self) -> DType {
         match self.output {
             OutputRule::Input => self.input,
             OutputRule::Weight => self.weight.unwrap_or(self.input),

@@ -249,6 +249,19 @@ fn h2_a_sum_replaces_the_residual_by_name_alone() {
             let error = prepare(operands).unwrap_err();
             assert!(error.to_string().contains(words), "{words:?} in {error}");
         }
+        let after = gpu.norm(NormSpec::torch(16, 1e-6).without_weight().then_add_residual(DType::F32)).unwrap();
+        let prepare = |operands: Operands<'_>| after.prepare_blocking(&operands, 4).map(drop);
+        prepare(Operands::new(&x, &y).then_add(&r)).unwrap();
+        prepare(Operands::onto_residual(&x, &r)).unwrap();
+        prepare(Operands::in_place(&x).then_add(&r)).unwrap();
+        for (operands, words) in [
+            (Operands::new(&x, &r).then_add(&r), "use Operands::onto_residual"),
+            (Operands::new(&x, &y).residual(&r, &s), "residual_out: expected none"),
+            (Operands::new(&x, &y), "residual: expected a buffer"),
+        ] {
+            let error = prepare(operands).unwrap_err();
+            assert!(error.to_string().contains(words), "{words:?} in {error}");
+        }
         let plain = gpu.norm(NormSpec::torch(16, 1e-6).without_weight()).unwrap();
         assert!(matches!(plain.prepare_blocking(&Operands::new(&x, &y).residual(&r, &s), 4), Err(Error::Buffer(_))));
         let input = wave(32, DType::F32);

@@ -45,7 +45,7 @@ fn plans() -> Vec<Plan> {
             for residual in DType::ALL {
                 for hidden in [64, 129] {
                     let spec = NormSpec::llama(hidden, 1e-6).dtype(input).bias(input).add_residual(residual);
-                    for spec in [spec, spec.unrounded()] {
+                    for spec in [spec, spec.unrounded(), spec.then_add_residual(residual)] {
                         add(&spec, &caps, &Layout::contiguous(&spec, 300), 300, Force::default());
                     }
                 }

@@ -8,7 +8,7 @@ use clap::Args;
 use pollster::block_on;
 use serde_json::json;
 use wgpu_rmsnorm::verify::{self, Outcome};
-use wgpu_rmsnorm::{Caps, DType, Inputs, Layout, Norm, NormSpec, Plan, Values};
+use wgpu_rmsnorm::{AddOrder, Caps, DType, Inputs, Layout, Norm, NormSpec, Plan, Values};
 
 use crate::definition::Definition;
 use crate::failure::{Failure, WRONG};
@@ -37,11 +37,11 @@ pub struct Options {
     /// One summand a channel, from a file of either kind
     #[arg(long, value_name = "FILE")]
     bias: Option<Location>,
-    /// Rows that are added to the input first, from a file of either kind
-    #[arg(long, value_name = "FILE", requires = "residual_out")]
+    /// Rows that are added to the input (--add-after: to the result), from a file of either kind
+    #[arg(long, value_name = "FILE")]
     residual: Option<Location>,
-    /// Where their sum goes, the new residual
-    #[arg(long, value_name = "FILE", requires = "residual")]
+    /// Where the sum with the input goes, the new residual
+    #[arg(long, value_name = "FILE", requires = "residual", conflicts_with = "add_after")]
     residual_out: Option<Location>,
     /// Compare every element with the float64 reference; a wrong result is not written
     #[arg(long)]
@@ -104,8 +104,12 @@ pub fn run(options: &Options, context: &Context) -> Result<ExitCode, Failure> {
         let bias = job.spec.bias.map_or(String::new(), |dtype| format!(", {dtype} bias"));
         say!("Input    {}: {what}{rounded}", options.input);
         if let (Some(location), Some(residual)) = (&options.residual, job.spec.residual) {
-            let how = if residual.rounded { "normalised as it is written back" } else { "normalised before it is rounded" };
-            say!("Added    {location}: {} residual, the sum {how}", residual.dtype);
+            let how = match residual.order {
+                AddOrder::After => "to the result",
+                _ if residual.rounded => "to the input, the sum normalised as it is written back",
+                _ => "to the input, the sum normalised before it is rounded",
+            };
+            say!("Added    {location}: {} residual {how}", residual.dtype);
         }
         say!("Norm     {preset}, eps {eps:e}, {weight}{bias}, output {output}");
         say!("Adapter  {adapter}");
@@ -158,7 +162,7 @@ pub fn run(options: &Options, context: &Context) -> Result<ExitCode, Failure> {
 
 impl Job {
     fn new(options: &Options, caps: &Caps, spec: impl Fn(u64) -> NormSpec) -> Result<Self, Failure> {
-        let Definition { dtype, weight_dtype, residual_dtype, unrounded, output_dtype, .. } = options.definition;
+        let Definition { dtype, weight_dtype, residual_dtype, unrounded, add_after, output_dtype, .. } = options.definition;
         let input = Source::open(&options.input, dtype, "--dtype")?;
         let hidden = input.shape.last().copied().unwrap_or(0);
         let channels = |location: &Option<Location>| {
@@ -178,10 +182,15 @@ impl Job {
                 let problem = format!("the residual has shape {:?}, and the input {:?}", residual.shape, input.shape);
                 return Err(Failure::file(&location.file, problem, "pass a residual of the input's shape"));
             }
-            spec = spec.add_residual(residual.dtype);
-        } else if unrounded || residual_dtype.is_some() {
+            if options.residual_out.is_none() && !add_after {
+                let remedy =
+                    "say where its sum with the input goes with --residual-out, or add it to the result with --add-after";
+                return Err(Failure::new("--residual: its sum has nowhere to go", remedy));
+            }
+            spec = if add_after { spec.then_add_residual(residual.dtype) } else { spec.add_residual(residual.dtype) };
+        } else if unrounded || add_after || residual_dtype.is_some() {
             return Err(Failure::new(
-                "--unrounded, --residual-dtype: there is no residual",
+                "--unrounded, --add-after, --residual-dtype: there is no residual",
                 "leave them out, or pass a --residual",
             ));
         }

@@ -33,8 +33,11 @@ pub struct Definition {
     #[arg(long, value_name = "DTYPE", value_parser = dtype_parser())]
     pub residual_dtype: Option<DType>,
     /// Normalise the sum with the residual before it is rounded
-    #[arg(long)]
+    #[arg(long, conflicts_with = "add_after")]
     pub unrounded: bool,
+    /// Add the residual to the result, not to the input
+    #[arg(long)]
+    pub add_after: bool,
     /// The output's dtype [default: by the preset's rule]
     #[arg(long, value_name = "DTYPE", value_parser = dtype_parser())]
     pub output_dtype: Option<DType>,

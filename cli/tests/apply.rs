@@ -139,7 +139,13 @@ fn a_residual_is_added() {
         assert!(verify::check_all(&spec, &inputs, &outputs).unwrap().passed());
     }
     let with = |more: &[&'static str]| [&["apply", "x-f16.npy", "-o", "z.npy", "--eps", "1"], more].concat();
-    refused(folder.path(), 64, &with(&["--residual", "r.npy"]), &["--residual-out"]);
+    let after = ["--residual", "r.npy", "--add-after", "--preset", "gemma", "--check"];
+    let (output, out, err) = run_in(folder.path(), &with(&after));
+    assert!(output.status.success() && out.contains("600 elements: all right") && out.contains("to the result"), "{out}{err}");
+    let spec = NormSpec::gemma(HIDDEN, 1.0).input(DType::F16).without_weight().then_add_residual(DType::F32);
+    is_right(&spec, &Inputs::new(&input(DType::F16)).residual(&residual), &read_npy(&folder.path().join("z.npy")).1);
+    fs::remove_file(folder.path().join("z.npy")).unwrap();
+    refused(folder.path(), 64, &with(&["--residual", "r.npy"]), &["--residual-out", "--add-after"]);
     refused(folder.path(), 64, &with(&["--residual", "w-f16.npy", "--residual-out", "s.npy"]), &["the residual has shape [40]"]);
     refused(folder.path(), 64, &with(&["--residual", "r.npy", "--residual-out", "z.npy"]), &["this file is the output's"]);
     refused(folder.path(), 64, &with(&["--unrounded"]), &["there is no residual"]);

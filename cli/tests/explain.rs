@@ -20,7 +20,12 @@ fn a_plan_is_explained() {
     }
     let (_, out, _) =
         run(program(&["explain", "8x64", "--dtype", "bf16", "--residual-dtype", "f32", "--in-place", "--webgpu-limits"]));
-    assert!(out.contains("residual f32, rounded") && out.contains("residual_out, 16 bytes at a time"), "{out}");
+    assert!(
+        out.contains("residual f32 added first, the sum rounded") && out.contains("residual_out, 16 bytes at a time"),
+        "{out}"
+    );
+    let (_, out, _) = run(program(&["explain", "8x64", "--residual", "--add-after", "--webgpu-limits"]));
+    assert!(out.contains("residual f32 added last") && out.contains("residual, 16 bytes at a time"), "{out}");
     let forced = ["explain", "8x64", "--rung", "looped", "--access", "word", "--width", "4", "--webgpu-limits"];
     let (_, out, _) = run(program(&forced));
     assert!(

@@ -1,6 +1,7 @@
-// Elements i .. i + count of a row, 1 to 7: what is normalised, its factors and summands. What is behind them is of no use.
+// Elements i .. i + count of a row, 1 to 7: what is normalised, what is added, its factors and summands. What is behind them is of no use.
 struct Rest {
     x: Octet,
+    r: Octet,
     w: Octet,
     b: Octet,
 }
@@ -23,5 +24,12 @@ fn rest_at(row: Row, i: u32, count: u32) -> Rest {
         w = Octet(select(w[0], w_k, low), select(w[1], w_k, high));
         b = Octet(select(b[0], b_k, low), select(b[1], b_k, high));
     }
-    return Rest(value_of(x, r), w, b);
+    return Rest(value_of(x, r), r, w, b);
+}
+
+fn finish_rest(rest: Rest, scale: Scale) -> Octet {
+    if (scale.rescued) {
+        return after(finish_rescued(rest.x, rest.w, rest.b, scale), rest.r);
+    }
+    return after(finish(rest.x, rest.w, rest.b, scale.factor), rest.r);
 }

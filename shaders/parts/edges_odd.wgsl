@@ -19,7 +19,7 @@ fn store_edges(row: Row, rows: u32, lead: u32, invocation: u32, scale: Scale, be
         if (count > 0u) {
             let rest = rest_at(row, i, count);
             keep_rest(row, i, rest.x, count);
-            let v = finish_any(rest.x, rest.w, rest.b, scale);
+            let v = finish_rest(rest, scale);
             if (at_head) {
                 store_output_head(row.output, v[0].x);
             } else {

@@ -12,6 +12,6 @@ fn store_edges(row: Row, rows: u32, lead: u32, invocation: u32, scale: Scale, be
         let i = HIDDEN / 8u * 8u;
         let rest = rest_at(row, i, HIDDEN - i);
         keep_rest(row, i, rest.x, HIDDEN - i);
-        store_output_rest(row.output + i, finish_any(rest.x, rest.w, rest.b, scale), HIDDEN - i);
+        store_output_rest(row.output + i, finish_rest(rest, scale), HIDDEN - i);
     }
 }

@@ -33,7 +33,7 @@ fn store_edges(row: Row, rows: u32, lead: u32, invocation: u32, scale: Scale, be
         }
         if (count > 0u) {
             let rest = rest_at(its_row, i, count);
-            let v = finish_any(rest.x, rest.w, rest.b, its_scale);
+            let v = finish_rest(rest, its_scale);
             if (edge == 0u) {
                 end_before = v[0].x;
             } else if (edge == 2u) {

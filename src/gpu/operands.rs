@@ -61,9 +61,9 @@ pub struct Operands<'a> {
     pub weight: Option<Operand<'a>>,
     /// One value a channel.
     pub bias: Option<Operand<'a>>,
-    /// The rows added to the input.
+    /// The rows added to the input, or to the result.
     pub residual: Option<Operand<'a>>,
-    /// Their sum, written back.
+    /// The sum with the input, written back.
     pub residual_out: Option<Operand<'a>>,
     /// The rows written.
     pub output: Operand<'a>,
@@ -75,6 +75,16 @@ impl<'a> Operands<'a> {
     /// Rows read and rows written, apart from each other.
     pub fn new(input: impl Into<Operand<'a>>, output: impl Into<Operand<'a>>) -> Self {
         Self::of_rows(input.into(), output.into(), false)
+    }
+    /// Rows read, and a residual that their norm is added to: the sum replaces it. For [`NormSpec::then_add_residual`].
+    pub fn onto_residual(input: impl Into<Operand<'a>>, residual: impl Into<Operand<'a>>) -> Self {
+        let residual = residual.into();
+        Self { residual: Some(residual), residual_in_place: true, ..Self::of_rows(input.into(), residual, false) }
+    }
+    /// The same with a residual that is added to the result, and left as it is. For [`NormSpec::then_add_residual`].
+    pub fn then_add(mut self, residual: impl Into<Operand<'a>>) -> Self {
+        self.residual = Some(residual.into());
+        self
     }
     /// Rows that the result replaces.
     pub fn in_place(rows: impl Into<Operand<'a>>) -> Self {
@@ -92,13 +102,13 @@ impl<'a> Operands<'a> {
         self
     }
 
-    /// The same with a residual, and where its sum with the input is written.
+    /// The same with a residual, and where its sum with the input is written. For [`NormSpec::add_residual`].
     pub fn residual(mut self, residual: impl Into<Operand<'a>>, residual_out: impl Into<Operand<'a>>) -> Self {
         (self.residual, self.residual_out) = (Some(residual.into()), Some(residual_out.into()));
         self.residual_in_place = false;
         self
     }
-    /// The same with a residual that its sum with the input replaces.
+    /// The same with a residual that its sum with the input replaces. For [`NormSpec::add_residual`].
     pub fn residual_in_place(mut self, residual: impl Into<Operand<'a>>) -> Self {
         let residual = residual.into();
         (self.residual, self.residual_out) = (Some(residual), Some(residual));
@@ -150,16 +160,24 @@ impl<'a> Operands<'a> {
             residual_out: self.residual_out.map(|r| place("residual_out", r)).transpose()?,
             output: place("output", self.output)?,
         };
-        for (output, input, lies_over, is_meant) in [
-            ("output", "input", layout.is_in_place(), self.in_place),
-            ("residual_out", "residual", layout.replaces_residual(), self.residual_in_place),
+        let onto = spec.adds_after() && layout.residual == Some(layout.output);
+        for (output, input, lies_over, is_meant, form) in [
+            ("output", "input", layout.is_in_place(), self.in_place, "in_place"),
+            ("output", "residual", onto, self.residual_in_place, "onto_residual"),
+            (
+                "residual_out",
+                "residual",
+                layout.residual.is_some() && layout.residual == layout.residual_out,
+                self.residual_in_place,
+                "residual_in_place",
+            ),
         ] {
             if lies_over && !is_meant {
                 return Err(Error::Aliasing(Detail::new(
                     output,
                     format!("rows apart from the {input}"),
                     format!("the {input}'s own"),
-                    format!("use Operands::{}in_place to replace the {input}", if input == "input" { "" } else { "residual_" }),
+                    format!("use Operands::{form} to replace the {input}"),
                 )));
             }
         }

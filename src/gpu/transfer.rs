@@ -20,7 +20,7 @@ pub(super) async fn run(norm: &Norm, inputs: &Inputs<'_>, force: Force) -> Resul
     let (gpu, spec) = (norm.gpu(), norm.spec());
     let rows = inputs.validate(spec)?;
     let output_dtype = spec.output_dtype();
-    let residual_dtype = spec.residual.map(|residual| residual.dtype);
+    let (residual_dtype, sum_dtype) = (spec.residual_dtype(), spec.residual_out_dtype());
     let row = |dtype: DType| spec.hidden * dtype.size();
     let widest = [Some(spec.input), Some(output_dtype), residual_dtype].into_iter().flatten().map(row).max().unwrap_or(1);
     let batch = (gpu.caps().max_buffer.saturating_sub(16) / widest).min(rows);
@@ -56,17 +56,17 @@ pub(super) async fn run(norm: &Norm, inputs: &Inputs<'_>, force: Force) -> Resul
             }
         };
         if let Some(residual) = &residual {
-            operands = operands.residual_in_place(residual);
+            operands = if spec.adds_after() { operands.then_add(residual) } else { operands.residual_in_place(residual) };
         }
         let prepared = norm.prepare_with(&operands, rows, force).await?;
         let mut encoder = new_encoder(gpu).await?;
         prepared.record_in(&mut encoder, rows)?;
         read_into(gpu, encoder, &output, 0..rows * row(output_dtype), &mut output_bytes).await?;
-        if let (Some(residual), Some(dtype)) = (&residual, residual_dtype) {
+        if let (Some(residual), Some(dtype)) = (&residual, sum_dtype) {
             read_into(gpu, new_encoder(gpu).await?, residual, 0..rows * row(dtype), &mut sum_bytes).await?;
         }
     }
-    let residual_out = residual_dtype.map(|dtype| Values::from_bytes(dtype, &sum_bytes));
+    let residual_out = sum_dtype.map(|dtype| Values::from_bytes(dtype, &sum_bytes));
     Ok(Outputs::new(Values::from_bytes(output_dtype, &output_bytes)).residual_out(residual_out))
 }
 

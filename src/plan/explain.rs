@@ -4,13 +4,16 @@ use std::fmt;
 
 use super::{Access, BLOCK, Plan, SharedWords};
 use crate::dtype::DType;
+use crate::residual::AddOrder;
 
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let spec = &self.spec;
         let name = |d: Option<DType>| d.map_or("none", DType::name);
-        let residual = spec.residual.map_or(String::new(), |residual| {
-            format!("residual {}, {}rounded, ", residual.dtype, if residual.rounded { "" } else { "un" })
+        let residual = spec.residual.map_or(String::new(), |residual| match residual.order {
+            AddOrder::Before if residual.rounded => format!("residual {} added first, the sum rounded, ", residual.dtype),
+            AddOrder::Before => format!("residual {} added first, the sum unrounded, ", residual.dtype),
+            AddOrder::After => format!("residual {} added last, ", residual.dtype),
         });
         writeln!(
             f,

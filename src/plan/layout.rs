@@ -27,11 +27,11 @@ pub struct Layout {
     pub weight: Option<Placement>,
     /// One value a channel.
     pub bias: Option<Placement>,
-    /// The rows added to the input.
+    /// The rows added to the input, or to the result.
     pub residual: Option<Placement>,
-    /// Their sum; equal to `residual` where it replaces it.
+    /// The sum with the input; equal to `residual` where it replaces it.
     pub residual_out: Option<Placement>,
-    /// The rows written; equal to `input` for the in-place form.
+    /// The rows written; equal to `input`, or to a `residual` that is added to the result, for the in-place forms.
     pub output: Placement,
 }
 
@@ -55,8 +55,8 @@ impl Layout {
             weight: spec.weight.map(|d| place(1, d, 1)),
             bias: spec.bias.map(|d| place(2, d, 1)),
             output: place(3, spec.output_dtype(), rows),
-            residual: spec.residual.map(|residual| place(4, residual.dtype, rows)),
-            residual_out: spec.residual.map(|residual| place(5, residual.dtype, rows)),
+            residual: spec.residual_dtype().map(|dtype| place(4, dtype, rows)),
+            residual_out: spec.residual_out_dtype().map(|dtype| place(5, dtype, rows)),
         }
     }
 
@@ -76,30 +76,25 @@ impl Layout {
         self.input == self.output
     }
 
-    /// Whether the sum replaces the residual.
-    pub fn replaces_residual(&self) -> bool {
-        self.residual.is_some() && self.residual == self.residual_out
-    }
-
     /// Whether an output lies over an input as one of the in-place forms has it.
-    fn replaces(&self, output: Slot, input: Slot) -> bool {
+    fn replaces(&self, output: Slot, input: Slot, adds_after: bool) -> bool {
         match (output, input) {
             (Slot::Output, Slot::Input) => self.is_in_place(),
-            (Slot::ResidualOut, Slot::Residual) => self.replaces_residual(),
+            (Slot::ResidualOut, Slot::Residual) => self.residual == self.residual_out,
+            (Slot::Output, Slot::Residual) => adds_after && self.residual == Some(self.output),
             _ => false,
         }
     }
 
     /// The operands that the spec has, the output last.
     pub(super) fn operands(&self, spec: &NormSpec) -> Vec<Operand> {
-        let residual = spec.residual.map(|residual| residual.dtype);
         let operand = |slot, dtype: Option<DType>, place: Option<Placement>| Some(Operand { slot, dtype: dtype?, place: place? });
         [
             operand(Slot::Input, Some(spec.input), Some(self.input)),
             operand(Slot::Weight, spec.weight, self.weight),
             operand(Slot::Bias, spec.bias, self.bias),
-            operand(Slot::Residual, residual, self.residual),
-            operand(Slot::ResidualOut, residual, self.residual_out),
+            operand(Slot::Residual, spec.residual_dtype(), self.residual),
+            operand(Slot::ResidualOut, spec.residual_out_dtype(), self.residual_out),
             operand(Slot::Output, Some(spec.output_dtype()), Some(self.output)),
         ]
         .into_iter()
@@ -124,7 +119,7 @@ impl Layout {
         presence("weight", spec.weight.is_some(), self.weight.is_some())?;
         presence("bias", spec.bias.is_some(), self.bias.is_some())?;
         presence("residual", spec.residual.is_some(), self.residual.is_some())?;
-        presence("residual_out", spec.residual.is_some(), self.residual_out.is_some())?;
+        presence("residual_out", spec.residual_out_dtype().is_some(), self.residual_out.is_some())?;
         let operands = self.operands(spec);
         for operand in &operands {
             operand.validate(spec.hidden, rows)?;
@@ -141,7 +136,7 @@ impl Layout {
         for (index, output) in operands.iter().enumerate().filter(|(_, o)| o.slot.is_written()) {
             for (other_index, other) in operands.iter().enumerate() {
                 let pair_is_due = !other.slot.is_written() || other_index > index;
-                if rows == 0 || !pair_is_due || self.replaces(output.slot, other.slot) {
+                if rows == 0 || !pair_is_due || self.replaces(output.slot, other.slot, spec.adds_after()) {
                     continue;
                 }
                 if other.place.buffer == output.place.buffer && other.overlaps(output, spec.hidden, rows) {
@@ -156,7 +151,11 @@ impl Layout {
 /// The error for an output that lies over another operand.
 fn overlap(spec: &NormSpec, rows: u64, output: &Operand, other: &Operand) -> Error {
     let span = |o: &Operand| format!("bytes {}..{}", o.place.offset, o.end(spec.hidden, rows).unwrap_or(u64::MAX));
-    let in_place = matches!((other.slot, output.slot), (Slot::Input, Slot::Output) | (Slot::Residual, Slot::ResidualOut));
+    let in_place = match (other.slot, output.slot) {
+        (Slot::Input, Slot::Output) | (Slot::Residual, Slot::ResidualOut) => true,
+        (Slot::Residual, Slot::Output) => spec.adds_after(),
+        _ => false,
+    };
     Error::Aliasing(Detail::new(
         other.slot.name(),
         format!("no overlap with the {} at {}", output.slot, span(output)),

@@ -81,7 +81,7 @@ impl SharedWords {
         match output {
             Access::Element if rows > 1 && layout.output.row_stride == spec.hidden => match spec.hidden % 2 == 1 {
                 // The second of a pair reads the end of the first again, which a sum may have replaced by then.
-                true if spec.residual.is_some() => SharedWords::Everywhere,
+                true if spec.residual_out_dtype().is_some() => SharedWords::Everywhere,
                 true => SharedWords::InPairs,
                 false if odd_start => SharedWords::Everywhere,
                 false => SharedWords::No,
@@ -251,11 +251,11 @@ impl Plan {
 
     /// Bytes that the kernel must move for `rows` rows: each operand once.
     pub fn bytes(&self, rows: u64) -> u64 {
-        let NormSpec { hidden, input, weight, bias, residual, .. } = self.spec;
+        let NormSpec { hidden, input, weight, bias, .. } = self.spec;
+        let residual =
+            [self.spec.residual_dtype(), self.spec.residual_out_dtype()].into_iter().flatten().map(DType::size).sum::<u64>();
         let channel = |dtype: Option<DType>| if rows == 0 { 0 } else { dtype.map_or(0, |d| hidden * d.size()) };
-        let by_row = rows.saturating_mul(hidden).saturating_mul(
-            input.size() + self.spec.output_dtype().size() + residual.map_or(0, |residual| 2 * residual.dtype.size()),
-        );
+        let by_row = rows.saturating_mul(hidden).saturating_mul(input.size() + self.spec.output_dtype().size() + residual);
         by_row.saturating_add(channel(weight) + channel(bias))
     }
 

@@ -8,14 +8,14 @@ use crate::values::Values;
 /// The sum of input and residual as it is written back: formed in f32, rounded once more to the residual's dtype.
 ///
 /// # Errors
-/// Those of [`Inputs::validate`], and [`Error::Shape`] for a norm without a residual.
+/// Those of [`Inputs::validate`], and [`Error::Shape`] for a norm that adds none first.
 pub fn residual_sum(spec: &NormSpec, inputs: &Inputs<'_>) -> Result<Values> {
     inputs.validate(spec)?;
-    let (Some(spec), Some(residual)) = (spec.residual, inputs.residual) else {
+    let (Some(dtype), Some(residual)) = (spec.residual_out_dtype(), inputs.residual) else {
         let remedy = "ask for the sum of a norm that adds a residual";
-        return Err(Error::Shape(Detail::new("residual", "a norm with a residual", "one without", remedy)));
+        return Err(Error::Shape(Detail::new("residual", "a norm that adds a residual first", "one that does not", remedy)));
     };
-    Ok(Values::round_from(spec.dtype, &sums(inputs, residual)))
+    Ok(Values::round_from(dtype, &sums(inputs, residual)))
 }
 
 /// The sums in f32, exact as f64.

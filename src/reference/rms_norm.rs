@@ -42,6 +42,9 @@ pub fn rms_norm(spec: &NormSpec, inputs: &Inputs<'_>) -> Result<Vec<f64>> {
         for (index, row) in part.chunks_exact_mut(hidden).enumerate() {
             let start = (first + index) * hidden;
             normalize_row(spec, &values[start..start + hidden], weight.as_deref(), bias.as_deref(), row);
+            if let Some(residual) = inputs.residual.filter(|_| spec.adds_after()) {
+                add_after(spec, residual, start, row);
+            }
         }
     };
     if threads == 1 {
@@ -58,12 +61,19 @@ pub fn rms_norm(spec: &NormSpec, inputs: &Inputs<'_>) -> Result<Vec<f64>> {
 
 /// What is normalised: the input, or its sum with the residual, rounded where the spec says so.
 pub(crate) fn values(spec: &NormSpec, inputs: &Inputs<'_>) -> Vec<f64> {
-    let Some(residual) = inputs.residual else { return inputs.input.widen() };
+    let Some(residual) = inputs.residual.filter(|_| !spec.adds_after()) else { return inputs.input.widen() };
     let mut sums = sums(inputs, residual);
     if let Some(dtype) = spec.sum_rounded_to() {
         sums.iter_mut().for_each(|sum| *sum = dtype.round(*sum));
     }
     sums
+}
+
+/// Rounds a normalised row to the norm's own dtype, and adds the residual.
+fn add_after(spec: &NormSpec, residual: Slice<'_>, start: usize, row: &mut [f64]) {
+    for (i, y) in row.iter_mut().enumerate() {
+        *y = spec.norm_dtype().round(*y) + residual.at(start + i);
+    }
 }
 
 fn normalize_row(spec: &NormSpec, values: &[f64], weight: Option<&[f64]>, bias: Option<&[f64]>, row: &mut [f64]) {

@@ -105,6 +105,10 @@ const MOST_MISMATCHES: usize = 5;
 /// # Errors
 /// Those of [`Inputs::validate`], and [`Error::Shape`] or [`Error::DType`] where the output is not one of this norm.
 pub fn check(spec: &NormSpec, inputs: &Inputs<'_>, output: Slice<'_>) -> Result<Outcome> {
+    inputs.validate(spec)?;
+    if let Some(residual) = inputs.residual.filter(|_| spec.adds_after()) {
+        return check_sum_after(spec, inputs, residual, output);
+    }
     let truth = reference::rms_norm(spec, inputs)?;
     expect_like(output, spec.output_dtype(), truth.len(), "output")?;
     let hidden = spec.hidden as usize;
@@ -128,7 +132,7 @@ pub fn check(spec: &NormSpec, inputs: &Inputs<'_>, output: Slice<'_>) -> Result<
 /// # Errors
 /// Those of [`check`].
 pub fn check_all(spec: &NormSpec, inputs: &Inputs<'_>, outputs: &Outputs) -> Result<Outcome> {
-    let (Some(residual), Some(sum)) = (spec.residual, &outputs.residual_out) else {
+    let (Some(residual), Some(sum)) = (spec.residual.filter(|_| !spec.adds_after()), &outputs.residual_out) else {
         return check(spec, inputs, outputs.output.as_slice());
     };
     let mut outcome = check_sum(spec, inputs, sum.as_slice())?;
@@ -139,6 +143,63 @@ pub fn check_all(spec: &NormSpec, inputs: &Inputs<'_>, outputs: &Outputs) -> Res
         check(spec, inputs, outputs.output.as_slice())?
     };
     outcome.merge(&result);
+    Ok(outcome)
+}
+
+/// Compares the sums of normalised rows and a residual. The norm's result may lie anywhere in its own allowance; rounded to its
+/// dtype, the sum has one right value for each value that this may be, and is held to the nearest: within one f32 rounding and
+/// the last one.
+fn check_sum_after(spec: &NormSpec, inputs: &Inputs<'_>, residual: Slice<'_>, output: Slice<'_>) -> Result<Outcome> {
+    let alone = spec.alone();
+    let inputs = Inputs { residual: None, ..*inputs };
+    let truth = reference::rms_norm(&alone, &inputs)?;
+    expect_like(output, spec.output_dtype(), truth.len(), "output")?;
+    let (normed, dtype, hidden) = (spec.norm_dtype(), spec.output_dtype(), spec.hidden as usize);
+    let values = reference::values(&alone, &inputs);
+    let mut outcome = Outcome { elements: truth.len(), ..Outcome::default() };
+    for (row, values) in values.chunks_exact(hidden).enumerate() {
+        let statistics = RowStatistics::new(&alone, values);
+        for (channel, &x) in values.iter().enumerate() {
+            let index = row * hidden + channel;
+            let (truth, residual, got) = (truth[index], residual.at(index), output.at(index));
+            let exact = normed.round(truth) + residual;
+            if exact.is_nan() || got.is_nan() {
+                match exact.is_nan() && got.is_nan() {
+                    true => outcome.nan += 1,
+                    false => note(&mut outcome, Mismatch { index, got, truth: exact, allowed: 0.0 }),
+                }
+                continue;
+            }
+            outcome.misrounded += usize::from(got != dtype.round(exact));
+            let right = Right::new(&alone, &inputs, &statistics, &Compared { index, channel, x, truth, got });
+            let mut nearest = exact;
+            let mut slack = 0.0f64;
+            for value in right.values {
+                let lost = right.lost(&alone, &inputs, &statistics, channel, value);
+                slack = slack.max(F32_ULP * DType::F32.ulp(value.abs().max(right.bias.abs())) + lost);
+                // An f32 result is right anywhere in its allowance; a half one is one of these.
+                let reach = if normed.is_half() { slack } else { 0.0 };
+                for normed_value in [value, value - reach, value + reach].map(|value| normed.round(value)) {
+                    let sum = normed_value + residual;
+                    if (sum - got).abs() < (nearest - got).abs() {
+                        nearest = sum;
+                    }
+                }
+            }
+            let slack = if normed.is_half() { 0.0 } else { slack };
+            let last = if dtype.is_half() { dtype.ulp(nearest) / 2.0 } else { 0.0 };
+            let allowed = slack + DType::F32.ulp(nearest) + last;
+            let edge = dtype.round(nearest);
+            let error = if edge.is_infinite() && got == edge { 0.0 } else { (got - nearest).abs() };
+            if nearest.is_finite() && error.is_finite() {
+                let scale = nearest.abs().max(truth.abs()).max(right.bias.abs());
+                outcome.worst_ulp = outcome.worst_ulp.max(error / dtype.ulp(scale));
+            }
+            if error.is_nan() || error > allowed {
+                note(&mut outcome, Mismatch { index, got, truth: nearest, allowed });
+            }
+        }
+    }
     Ok(outcome)
 }
 
@@ -199,7 +260,7 @@ struct Compared {
 }
 
 fn compare(spec: &NormSpec, inputs: &Inputs<'_>, row: &RowStatistics, element: &Compared, outcome: &mut Outcome) {
-    let Compared { index, channel, x, truth, got } = *element;
+    let Compared { index, channel, truth, got, .. } = *element;
     let dtype = spec.output_dtype();
     outcome.elements += 1;
     if truth.is_nan() || got.is_nan() {
@@ -214,18 +275,11 @@ fn compare(spec: &NormSpec, inputs: &Inputs<'_>, row: &RowStatistics, element: &
     if got != rounded {
         outcome.misrounded += 1;
     }
-    let weight = inputs.weight.map_or(1.0, |w| w.at(channel) + f64::from(spec.weight_offset));
-    let bias = inputs.bias.map_or(0.0, |b| b.at(channel));
-    let normalized = x * row.rstd;
-
     let edge = 2f64.powi(if dtype == DType::F16 { 16 } else { 128 });
     let flushable = dtype != DType::F16 && truth.abs() < MIN_NORMAL;
-    // The right values, nearest first: one, or where the value before the weight may round either way, up to three.
-    let mut right = neighbours(spec, normalized).map(|step| truth + step * weight);
-    right.sort_by(|a, b| (a - got).abs().total_cmp(&(b - got).abs()));
-    let [nearest, ..] = right;
-    let element = Element { x, normalized, weight, bias, product: nearest - bias };
-    let lost = vanishing(spec, inputs, row, channel, &element);
+    let right = Right::new(spec, inputs, row, element);
+    let nearest = right.nearest(got);
+    let (bias, lost) = (right.bias, right.lost(spec, inputs, row, channel, nearest));
 
     let scale = nearest.abs().max(bias.abs()).min(edge / 2.0);
     let ulp = dtype.ulp(scale);
@@ -243,6 +297,41 @@ fn compare(spec: &NormSpec, inputs: &Inputs<'_>, row: &RowStatistics, element: &
     };
     if wrong {
         note(outcome, Mismatch { index, got, truth: nearest, allowed });
+    }
+}
+
+/// The values that are right for an element, before the last rounding.
+struct Right {
+    /// One, or where the value before the weight may round either way, up to three.
+    values: [f64; 3],
+    x: f64,
+    normalized: f64,
+    weight: f64,
+    bias: f64,
+}
+
+impl Right {
+    fn new(spec: &NormSpec, inputs: &Inputs<'_>, row: &RowStatistics, element: &Compared) -> Self {
+        let weight = inputs.weight.map_or(1.0, |w| w.at(element.channel) + f64::from(spec.weight_offset));
+        let bias = inputs.bias.map_or(0.0, |b| b.at(element.channel));
+        let normalized = element.x * row.rstd;
+        let values = neighbours(spec, normalized).map(|step| element.truth + step * weight);
+        Self { values, x: element.x, normalized, weight, bias }
+    }
+
+    fn nearest(&self, got: f64) -> f64 {
+        let [mut nearest, others @ ..] = self.values;
+        for other in others {
+            if (other - got).abs() < (nearest - got).abs() {
+                nearest = other;
+            }
+        }
+        nearest
+    }
+
+    fn lost(&self, spec: &NormSpec, inputs: &Inputs<'_>, row: &RowStatistics, channel: usize, value: f64) -> f64 {
+        let Right { x, normalized, weight, bias, .. } = *self;
+        vanishing(spec, inputs, row, channel, &Element { x, normalized, weight, bias, product: value - bias })
     }
 }
 

@@ -113,13 +113,25 @@ async fn evaluate(gpu: &Gpu, case: &Case, outcome: &mut Outcome) -> Result<Optio
             Ok(None)
         }
         Twin::Unfused => {
-            let Some(sum) = &got.residual_out else { return Ok(None) };
-            let of_sum = Inputs { input: sum.as_slice(), residual: None, ..inputs };
-            let output = gpu.norm(case.spec.of_sum())?.run_values(&of_sum).await?;
-            let unfused = Outputs::new(output).residual_out(got.residual_out.clone());
-            Ok(differs(&got, &Ok(unfused), "the norm of the sum alone"))
+            let unfused = unfused(gpu, case, &inputs, &got).await?;
+            Ok(differs(&got, &Ok(unfused), "the norm and the addition, one after the other"))
         }
     }
+}
+
+/// The same by a norm without a residual, and an addition on the host.
+async fn unfused(gpu: &Gpu, case: &Case, inputs: &Inputs<'_>, got: &Outputs) -> Result<Outputs> {
+    let spec = &case.spec;
+    if let (Some(residual), true) = (inputs.residual, spec.adds_after()) {
+        let normed = gpu.norm(spec.alone())?.run_values(&Inputs { residual: None, ..*inputs }).await?;
+        let sum = |index| f64::from((normed.as_slice().at(index) + residual.at(index)) as f32);
+        let sums: Vec<f64> = (0..residual.len()).map(sum).collect();
+        return Ok(Outputs::new(Values::round_from(spec.output_dtype(), &sums)));
+    }
+    let Some(sum) = &got.residual_out else { return Ok(got.clone()) };
+    let of_sum = Inputs { input: sum.as_slice(), residual: None, ..*inputs };
+    let output = gpu.norm(spec.of_sum())?.run_values(&of_sum).await?;
+    Ok(Outputs::new(output).residual_out(Some(sum.clone())))
 }
 
 fn differs(got: &Outputs, other: &Result<Outputs, String>, whose: &str) -> Option<String> {
@@ -235,13 +247,15 @@ impl Run<'_> {
         let rows = self.case.rows;
         let input = place(Some(data.input.as_slice()), spec.input, rows, arrangement);
         let residual = data.residual.as_ref().map(|r| place(Some(r.as_slice()), r.as_slice().dtype(), rows, arrangement));
-        let residual_out = spec.residual.zip(residual).map(|(residual, at)| match arrangement.residual_in_place {
+        let residual_out = spec.residual_out_dtype().zip(residual).map(|(dtype, at)| match arrangement.residual_in_place {
             true => at,
-            false => place(None, residual.dtype, rows, arrangement),
+            false => place(None, dtype, rows, arrangement),
         });
-        let output = match arrangement.in_place {
-            true => input,
-            false => place(None, spec.output_dtype(), rows, arrangement),
+        let onto = residual.filter(|_| spec.adds_after() && arrangement.residual_in_place);
+        let output = match (arrangement.in_place, onto) {
+            (true, _) => input,
+            (false, Some(residual)) => residual,
+            (false, None) => place(None, spec.output_dtype(), rows, arrangement),
         };
         for image in &mut images {
             image.bytes.resize((image.bytes.len() + GUARD as usize).next_multiple_of(16), sentinel);
@@ -254,19 +268,23 @@ impl Run<'_> {
         }
         let at =
             |(image, offset): (usize, u64)| Operand::new(&buffers[image]).offset(offset).row_stride(hidden + arrangement.gap);
-        let mut operands =
-            if arrangement.in_place { Operands::in_place(at(input)) } else { Operands::new(at(input), at(output)) };
+        let mut operands = match onto {
+            Some(residual) => Operands::onto_residual(at(input), at(residual)),
+            None if arrangement.in_place => Operands::in_place(at(input)),
+            None => Operands::new(at(input), at(output)),
+        };
         operands.weight = weight.map(at);
         operands.bias = bias.map(at);
         operands = match (residual, residual_out) {
             (Some(residual), Some(sum)) if residual != sum => operands.residual(at(residual), at(sum)),
-            (Some(residual), _) => operands.residual_in_place(at(residual)),
+            (Some(residual), Some(_)) => operands.residual_in_place(at(residual)),
+            (Some(residual), None) if onto.is_none() => operands.then_add(at(residual)),
             _ => operands,
         };
         let prepared = self.gpu.norm(*spec)?.prepare_with(&operands, self.case.rows, force).await?;
         let mut encoder = new_encoder(self.gpu).await?;
         prepared.record_in(&mut encoder, self.rows)?;
-        let written = [Some((output, spec.output_dtype())), residual_out.zip(spec.residual.map(|residual| residual.dtype))];
+        let written = [Some((output, spec.output_dtype())), residual_out.zip(spec.residual_out_dtype())];
         let mut after = Vec::new();
         let mut encoder = Some(encoder);
         for (image, buffer) in images.iter().zip(&buffers) {

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use wgpu_rmsnorm::plan::{Chunk, Params};
 use wgpu_rmsnorm::shader::Bound;
-use wgpu_rmsnorm::{Caps, DType, NormSpec, Plan, Preset, Shader};
+use wgpu_rmsnorm::{AddOrder, Caps, DType, NormSpec, Plan, Preset, Shader};
 
 use crate::output::number;
 
@@ -32,7 +32,11 @@ pub fn norm(spec: &NormSpec, preset: Preset) -> Value {
         "weight": spec.weight.map(DType::name),
         "weight_offset": number(spec.weight_offset),
         "bias": spec.bias.map(DType::name),
-        "residual": spec.residual.map(|residual| json!({"dtype": residual.dtype.name(), "rounded": residual.rounded})),
+        "residual": spec.residual.map(|residual| json!({
+            "dtype": residual.dtype.name(),
+            "order": if residual.order == AddOrder::After { "after" } else { "before" },
+            "rounded": residual.rounded,
+        })),
         "output": spec.output_dtype().name(),
     })
 }

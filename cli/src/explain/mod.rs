@@ -38,7 +38,7 @@ pub struct Options {
     /// With a bias
     #[arg(long)]
     bias: bool,
-    /// With a residual that is added to the input first, and the sum written back
+    /// With a residual that is added to the input, and the sum written back (--add-after: to the result)
     #[arg(long)]
     residual: bool,
     /// The output replaces the input, and the sum the residual
@@ -124,7 +124,7 @@ pub fn run(options: &Options, context: &Context) -> Result<ExitCode, Failure> {
 }
 
 fn spec(options: &Options, preset: Preset, eps: f32) -> Result<NormSpec, Failure> {
-    let Definition { dtype, weight_dtype, residual_dtype, unrounded, output_dtype, .. } = options.definition;
+    let Definition { dtype, weight_dtype, residual_dtype, unrounded, add_after, output_dtype, .. } = options.definition;
     let hidden = options.shape.0.last().copied().unwrap_or(0);
     let input = dtype.unwrap_or(DType::F32);
     let channel = weight_dtype.unwrap_or(input);
@@ -132,7 +132,8 @@ fn spec(options: &Options, preset: Preset, eps: f32) -> Result<NormSpec, Failure
     spec.weight = (!options.no_weight).then_some(channel);
     spec.bias = options.bias.then_some(channel);
     if options.residual || residual_dtype.is_some() {
-        spec = spec.add_residual(residual_dtype.unwrap_or(input));
+        let residual = residual_dtype.unwrap_or(input);
+        spec = if add_after { spec.then_add_residual(residual) } else { spec.add_residual(residual) };
     }
     if unrounded {
         spec = spec.unrounded();

@@ -94,7 +94,7 @@ fn fit_buffers(spec: &NormSpec, rows: u64, layout: &mut Layout) {
             .unwrap_or(u64::MAX)
     };
     let channel = |place: Option<Placement>, dtype: Option<wgpu_rmsnorm::DType>| Some((place?, end(&place?, 1, dtype?.size())));
-    let residual = spec.residual.map(|residual| residual.dtype);
+    let residual = spec.residual_dtype();
     let by_row = |place: Option<Placement>| Some((place?, end(&place?, rows, residual?.size())));
     let ends: Vec<(Placement, u64)> = [
         by_row(layout.residual),

@@ -6,7 +6,7 @@ use crate::dtype::DType;
 use crate::plan::{Access, Force, Rung};
 use crate::spec::{NormSpec, Preset};
 
-const ADD: &str = "residual added";
+const ADD: &str = "residual added before";
 
 pub(super) fn residual_added(list: &mut Vec<Case>) {
     let mut add = |name: String, spec: NormSpec, rows: u64, change: &dyn Fn(Case) -> Case| {
@@ -77,6 +77,54 @@ pub(super) fn residual_added(list: &mut Vec<Case>) {
             add(format!("as on a GPU, {hidden} {dtype}"), spec, 300, &|case| case.lowered(as_gpu).quick_if(quick));
             let narrow = Lowered { max_binding: Some(8192), ..Default::default() };
             add(format!("bindings of 8 KiB, {hidden} {dtype}"), spec, 300, &|case| case.lowered(narrow).quick_if(quick));
+        }
+    }
+}
+
+const THEN_ADD: &str = "residual added after";
+
+pub(super) fn residual_added_after(list: &mut Vec<Case>) {
+    let mut add = |name: String, spec: NormSpec, rows: u64, quick: bool, change: &dyn Fn(Case) -> Case| {
+        let case = change(Case::new(THEN_ADD, name, spec, rows)).quick_if(quick);
+        let twin = if case.twin == Twin::None { Twin::Unfused } else { case.twin.clone() };
+        list.push(case.twin(twin));
+    };
+    for dtype in DType::ALL {
+        for residual in DType::ALL {
+            for hidden in [96, 129] {
+                let quick = (dtype as usize + residual as usize + hidden as usize).is_multiple_of(2);
+                let spec = NormSpec::gemma(hidden, 1e-6).dtype(dtype).then_add_residual(residual);
+                add(format!("{dtype}, then {residual}, hidden {hidden}"), spec, 9, quick, &|case| case);
+            }
+        }
+        for preset in Preset::ALL {
+            let spec = preset.spec(130, 1e-6).dtype(dtype).bias(dtype).then_add_residual(dtype);
+            add(format!("{preset} {dtype} with bias"), spec, 33, dtype == DType::BF16, &|case| case);
+        }
+        let spec = NormSpec::torch(96, 0.0).dtype(dtype).then_add_residual(dtype);
+        for (name, regime) in
+            [("outliers", Regime::Outliers), ("zeros", Regime::Constant(0.0)), ("NaN and infinity", Regime::Spoiled)]
+        {
+            add(format!("{name} {dtype}, eps 0"), spec, 10, dtype != DType::F32, &|case| case.regime(regime));
+        }
+        for hidden in [96, 101] {
+            let spec = NormSpec::gemma(hidden, 1e-6).dtype(dtype).then_add_residual(dtype);
+            let quick = dtype == DType::BF16 && hidden == 101;
+            for (name, arrangement) in [
+                ("onto the residual", Arrangement { residual_in_place: true, ..Default::default() }),
+                ("onto the residual, offset 3", Arrangement { residual_in_place: true, offset: 3, ..Default::default() }),
+                ("over the input", Arrangement { in_place: true, ..Default::default() }),
+                ("gap 5", Arrangement { gap: 5, ..Default::default() }),
+                ("arena", Arrangement { arena: true, offset: 1, ..Default::default() }),
+            ] {
+                add(format!("{name}, {hidden} {dtype}"), spec, 11, quick, &|case| case.arranged(arrangement));
+            }
+            add(format!("multi {hidden} {dtype}"), spec, 300, quick, &|case| case.forced(Force::default().rung(Rung::Multi)));
+            let as_gpu = Lowered { as_gpu: true, ..Default::default() };
+            add(format!("as on a GPU, {hidden} {dtype}"), spec, 300, quick, &|case| case.lowered(as_gpu));
+            add(format!("rows alone, {hidden} {dtype}"), spec, 300, quick, &|case| {
+                case.twin(Twin::RowsAlone(vec![0, 1, 150, 299]))
+            });
         }
     }
 }

@@ -38,6 +38,7 @@ pub fn cases(tier: Tier) -> Vec<Case> {
     placement::shared_words(&mut list);
     numbers::restated(&mut list);
     family::residual_added(&mut list);
+    family::residual_added_after(&mut list);
     list.retain(|case| case.tier <= tier);
     list
 }
