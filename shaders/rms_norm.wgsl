@@ -1,6 +1,7 @@
 // RMSNorm
 //
-// Formula   y = round(x / sqrt(mean(x²) + eps) · (w + offset) + b), for every row of HIDDEN elements.
+// Formula   y = round(x / sqrt(mean(x²) + eps) · (w + offset) + b), for every row of HIDDEN elements. x is the input, or its sum with a
+//           residual, which is written back too (parts/value_*); a residual may be added to y instead (parts/after_*).
 //
 // Bindings  0: params, where the operands lie. 1..: the number of rows in base-256 digits, by dynamic offset.
 //           Then the operands as 32-bit words, each decoded by its own load function; an absent one loads a constant.
@@ -50,7 +51,7 @@ fn row_at(number: u32, rows: u32) -> Row {
 
 // Elements i .. i + 8 of what is normalised.
 fn value_at(row: Row, i: u32) -> Octet {
-    return value_of(load_input(row.input + i), load_residual(row.residual + i));
+    return value_of(load_input(row.input + i), residual_before(row, i));
 }
 
 fn component_sum(v: vec4<f32>) -> f32 {
@@ -152,7 +153,7 @@ fn main(
                     let x = value_at(row, i);
                     keep_value(row, i, x);
                     let y = finish(x, weight_at(i), bias_at(i), scale.factor);
-                    store_output(row.output + i, after(y, load_residual(row.residual + i)));
+                    store_output(row.output + i, after(y, residual_after(row, i)));
                 }
             }
         } else {
@@ -163,7 +164,7 @@ fn main(
                     let x = value_at(row, i);
                     keep_value(row, i, x);
                     let y = finish_rescued(x, weight_at(i), bias_at(i), scale);
-                    store_output(row.output + i, after(y, load_residual(row.residual + i)));
+                    store_output(row.output + i, after(y, residual_after(row, i)));
                 }
             }
         }

@@ -8,7 +8,7 @@ use crate::values::Values;
 pub struct Outputs {
     /// The normalised rows.
     pub output: Values,
-    /// The sum of input and residual, where the norm has a residual.
+    /// The sum of input and residual, where a residual is added first.
     pub residual_out: Option<Values>,
 }
 

@@ -29,7 +29,7 @@ impl NormSpec {
     /// The same with a residual in `dtype` that is added to the input first: a pre-norm block's "add and norm", in one read of each
     /// and one write of each.
     ///
-    /// The sum is formed in f32 and rounded once to `dtype`; that is what `residual_out` gets, and what is normalised, so that the
+    /// The sum is formed in f32, as frameworks form it, and rounded to `dtype`; that is what `residual_out` gets, and what is normalised, so that the
     /// result has the bits of an addition followed by a norm. (vLLM, Liger and Transformers do so; see [`NormSpec::unrounded`].)
     /// Where the preset rounds to the input's dtype before the weight, the sum's dtype takes its place. The output's dtype
     /// still follows the input's.

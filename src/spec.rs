@@ -221,7 +221,8 @@ impl NormSpec {
         self.cast = cast;
         self
     }
-    /// The same with the output in `dtype`, whatever the preset's rule.
+    /// The same with the norm's result in `dtype`, whatever the preset's rule. It is the output, unless a residual is added to it:
+    /// the sum has the residual's dtype.
     pub const fn output(mut self, dtype: DType) -> Self {
         self.output = OutputRule::Is(dtype);
         self

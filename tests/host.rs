@@ -173,3 +173,26 @@ fn k2_chunks_have_the_bits_of_one_piece() {
         assert!(matches!(run(&none, spec, &inputs), Err(Error::Limit(_))));
     }
 }
+
+/// Sums with a residual are exact to the bit, whatever the driver does with subnormal numbers: both sides of every threshold of the
+/// kernel, zeros of both signs, cancellation, infinities.
+#[test]
+fn sums_are_exact_on_both_sides_of_every_threshold() {
+    let power = |n: i32| 2f64.powi(n) as f32;
+    let mut values = vec![0.0, -0.0, 1.0, -1.0, f32::MAX, f32::MIN, f32::INFINITY, f32::NEG_INFINITY];
+    for n in [-149, -148, -127, -126, -125, -103, -102, -101, -100, -62, -61, -60, -59] {
+        for value in [power(n), power(n) * 1.5, f32::from_bits(power(n).to_bits().wrapping_sub(1))] {
+            values.extend([value, -value]);
+        }
+    }
+    let (a, b): (Vec<f32>, Vec<f32>) = values.iter().flat_map(|&a| values.iter().map(move |&b| (a, b))).unzip();
+    let spec = NormSpec::torch(1, 1e-6).without_weight().add_residual(DType::F32);
+    for gpu in gpus() {
+        let inputs = Inputs::new(&a).residual(&b);
+        let sums = gpu.norm(spec).unwrap().run_all_blocking(&inputs).unwrap().residual_out.unwrap();
+        for (index, (a, b)) in a.iter().zip(&b).enumerate() {
+            let (got, right) = (sums.as_slice().get(index).unwrap() as f32, a + b);
+            assert!(got.to_bits() == right.to_bits() || got.is_nan() && right.is_nan(), "{a:e} + {b:e} = {right:e}, not {got:e}");
+        }
+    }
+}

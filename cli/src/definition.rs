@@ -38,7 +38,7 @@ pub struct Definition {
     /// Add the residual to the result, not to the input
     #[arg(long)]
     pub add_after: bool,
-    /// The output's dtype [default: by the preset's rule]
+    /// The dtype of the norm's result, which is the output unless a residual is added to it [default: by the preset's rule]
     #[arg(long, value_name = "DTYPE", value_parser = dtype_parser())]
     pub output_dtype: Option<DType>,
 }

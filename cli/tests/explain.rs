@@ -24,7 +24,7 @@ fn a_plan_is_explained() {
         out.contains("residual f32 added first, the sum rounded") && out.contains("residual_out, 16 bytes at a time"),
         "{out}"
     );
-    let (_, out, _) = run(program(&["explain", "8x64", "--residual", "--add-after", "--webgpu-limits"]));
+    let (_, out, _) = run(program(&["explain", "8x64", "--residual", "--add-after", "--in-place", "--webgpu-limits"]));
     assert!(out.contains("residual f32 added last") && out.contains("residual, 16 bytes at a time"), "{out}");
     let forced = ["explain", "8x64", "--rung", "looped", "--access", "word", "--width", "4", "--webgpu-limits"];
     let (_, out, _) = run(program(&forced));
@@ -83,6 +83,11 @@ fn what_cannot_be_planned_is_explained() {
         (&["4x8", "--place", "scale=a@0"], "there is no operand"),
         (&["4x8", "--place", "bias=a@0"], "the norm has no bias"),
         (&["4x8", "--place", "residual=a@0"], "the norm has no residual"),
+        (&["4x8", "--unrounded"], "there is no residual"),
+        (
+            &["4x8", "--residual", "--add-after", "--dtype", "bf16", "--residual-dtype", "f32", "--in-place"],
+            "to lie over the input",
+        ),
         (&["4x8", "--residual", "--place", "input=a@0", "--place", "residual_out=a@64"], "residual_out at bytes 64..192"),
         (&["4x8", "--place", "input=a@1"], "input offset: expected a multiple of 4"),
         (&["4x8", "--place", "input=a@0:7"], "row stride: expected at least hidden"),

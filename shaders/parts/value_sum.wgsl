@@ -3,6 +3,10 @@ fn value_of(x: Octet, r: Octet) -> Octet {
     return cast_sum(Octet(sum_of(x[0], r[0]), sum_of(x[1], r[1])));
 }
 
+fn residual_before(row: Row, i: u32) -> Octet {
+    return load_residual(row.residual + i);
+}
+
 fn keep_value(row: Row, i: u32, x: Octet) {
     store_residual_out(row.residual_out + i, x);
 }

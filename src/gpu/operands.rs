@@ -40,8 +40,8 @@ impl<'a> From<&'a wgpu::Buffer> for Operand<'a> {
     }
 }
 
-/// What a norm reads and writes on the device. Operands may be ranges of one buffer, but only the in-place form lets the
-/// output lie over the input.
+/// What a norm reads and writes on the device. Operands may be ranges of one buffer, but only the in-place forms let an
+/// output lie over an input.
 ///
 /// ```no_run
 /// # fn carve(arena: &wgpu::Buffer, weights: &wgpu::Buffer) {

@@ -23,7 +23,7 @@ pub struct Binding {
     pub operands: Vec<Slot>,
     /// The buffer, by the numbers of the [`Layout`].
     pub buffer: u32,
-    /// Whether it is bound `read_write`: the output is, and whatever lies in the output's buffer, for wgpu refuses to bind one
+    /// Whether it is bound `read_write`: outputs are, and whatever lies in an output's buffer, for wgpu refuses to bind one
     /// buffer both ways in one dispatch.
     pub writable: bool,
     /// Whether it is an array of `vec4<u32>` rather than of `u32`.

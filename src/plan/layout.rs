@@ -65,10 +65,10 @@ impl Layout {
         Self { input, weight: None, bias: None, residual: None, residual_out: None, output }
     }
 
-    /// The contiguous layout with the output over the input, and the sum over the residual.
+    /// The contiguous layout with the output over the input, and a sum with the input over the residual.
     pub fn in_place(spec: &NormSpec, rows: u64) -> Self {
         let layout = Self::contiguous(spec, rows);
-        Self { output: layout.input, residual_out: layout.residual, ..layout }
+        Self { output: layout.input, residual_out: layout.residual_out.and(layout.residual), ..layout }
     }
 
     /// Whether the output lies over the input.

@@ -16,9 +16,9 @@ pub enum Slot {
     Weight,
     /// One value a channel: the summand.
     Bias,
-    /// The rows added to the input.
+    /// The rows added to the input, or to the result.
     Residual,
-    /// Their sum, written back.
+    /// The sum with the input, written back.
     ResidualOut,
     /// The rows written.
     Output,

@@ -11,9 +11,10 @@ use crate::values::Slice;
 /// RMSNorm in f64: the mathematical result from the inputs as stored, rounded to
 /// [`normalized_dtype`](NormSpec::normalized_dtype) before the weight where the spec says so, and not rounded at the end.
 ///
-/// `y = x / sqrt(mean(x²) + eps) · (w + weight_offset) + b`, a row at a time, where x is the input plus the residual if there is one (formula of Zhang and Sennrich, 2019, with the
-/// eps that every implementation adds). Squares of finite f32 values stay within f64's range. Rows run in parallel where
-/// there is work for it.
+/// `y = x / sqrt(mean(x²) + eps) · (w + weight_offset) + b`, a row at a time (formula of Zhang and Sennrich, 2019, with the
+/// eps that every implementation adds). x is the input, or its sum with a residual that is added first; one that is added after
+/// is added to y, rounded to the norm's own dtype. Squares of finite f32 values stay within f64's range. Rows run in parallel
+/// where there is work for it.
 ///
 /// ```
 /// use wgpu_rmsnorm::{Inputs, NormSpec, reference};

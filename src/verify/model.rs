@@ -19,16 +19,16 @@
 //! An infinity counts as the first power of two beyond the largest finite number, so that a result at the very edge of the range
 //! may fall to either side; a truth clearly beyond must be infinite. NaN is right where the truth is NaN, and nowhere else.
 
+use super::sums;
 use crate::dtype::DType;
 use crate::error::{Detail, Error, Result};
 use crate::inputs::Inputs;
-use crate::outputs::Outputs;
 use crate::reference;
 use crate::spec::NormSpec;
 use crate::values::Slice;
 
 /// Allowed error of the f32 arithmetic, in ULP.
-const F32_ULP: f64 = 4.0;
+pub(super) const F32_ULP: f64 = 4.0;
 /// Sums of squares from here up are taken as they are; smaller ones are rescued.
 const ORDINARY_SQUARES: f64 = 1.0 / (1u64 << 63) as f64 / 2.0;
 /// The smallest normal f32.
@@ -107,7 +107,7 @@ const MOST_MISMATCHES: usize = 5;
 pub fn check(spec: &NormSpec, inputs: &Inputs<'_>, output: Slice<'_>) -> Result<Outcome> {
     inputs.validate(spec)?;
     if let Some(residual) = inputs.residual.filter(|_| spec.adds_after()) {
-        return check_sum_after(spec, inputs, residual, output);
+        return sums::check_after(spec, inputs, residual, output);
     }
     let truth = reference::rms_norm(spec, inputs)?;
     expect_like(output, spec.output_dtype(), truth.len(), "output")?;
@@ -125,101 +125,8 @@ pub fn check(spec: &NormSpec, inputs: &Inputs<'_>, output: Slice<'_>) -> Result<
     Ok(outcome)
 }
 
-/// Compares everything that a norm wrote with the truth.
-///
-/// A sum with the residual has one right value: the f32 sum rounded to the residual's dtype, subnormal or not. Where the sum is normalised as it is written back, the result is held to the norm of the sum *as it came*.
-///
-/// # Errors
-/// Those of [`check`].
-pub fn check_all(spec: &NormSpec, inputs: &Inputs<'_>, outputs: &Outputs) -> Result<Outcome> {
-    let (Some(residual), Some(sum)) = (spec.residual.filter(|_| !spec.adds_after()), &outputs.residual_out) else {
-        return check(spec, inputs, outputs.output.as_slice());
-    };
-    let mut outcome = check_sum(spec, inputs, sum.as_slice())?;
-    let result = if residual.rounded {
-        let of_sum = Inputs { input: sum.as_slice(), residual: None, ..*inputs };
-        check(&spec.of_sum(), &of_sum, outputs.output.as_slice())?
-    } else {
-        check(spec, inputs, outputs.output.as_slice())?
-    };
-    outcome.merge(&result);
-    Ok(outcome)
-}
-
-/// Compares the sums of normalised rows and a residual. The norm's result may lie anywhere in its own allowance; rounded to its
-/// dtype, the sum has one right value for each value that this may be, and is held to the nearest: within one f32 rounding and
-/// the last one.
-fn check_sum_after(spec: &NormSpec, inputs: &Inputs<'_>, residual: Slice<'_>, output: Slice<'_>) -> Result<Outcome> {
-    let alone = spec.alone();
-    let inputs = Inputs { residual: None, ..*inputs };
-    let truth = reference::rms_norm(&alone, &inputs)?;
-    expect_like(output, spec.output_dtype(), truth.len(), "output")?;
-    let (normed, dtype, hidden) = (spec.norm_dtype(), spec.output_dtype(), spec.hidden as usize);
-    let values = reference::values(&alone, &inputs);
-    let mut outcome = Outcome { elements: truth.len(), ..Outcome::default() };
-    for (row, values) in values.chunks_exact(hidden).enumerate() {
-        let statistics = RowStatistics::new(&alone, values);
-        for (channel, &x) in values.iter().enumerate() {
-            let index = row * hidden + channel;
-            let (truth, residual, got) = (truth[index], residual.at(index), output.at(index));
-            let exact = normed.round(truth) + residual;
-            if exact.is_nan() || got.is_nan() {
-                match exact.is_nan() && got.is_nan() {
-                    true => outcome.nan += 1,
-                    false => note(&mut outcome, Mismatch { index, got, truth: exact, allowed: 0.0 }),
-                }
-                continue;
-            }
-            outcome.misrounded += usize::from(got != dtype.round(exact));
-            let right = Right::new(&alone, &inputs, &statistics, &Compared { index, channel, x, truth, got });
-            let mut nearest = exact;
-            let mut slack = 0.0f64;
-            for value in right.values {
-                let lost = right.lost(&alone, &inputs, &statistics, channel, value);
-                slack = slack.max(F32_ULP * DType::F32.ulp(value.abs().max(right.bias.abs())) + lost);
-                // An f32 result is right anywhere in its allowance; a half one is one of these.
-                let reach = if normed.is_half() { slack } else { 0.0 };
-                for normed_value in [value, value - reach, value + reach].map(|value| normed.round(value)) {
-                    let sum = normed_value + residual;
-                    if (sum - got).abs() < (nearest - got).abs() {
-                        nearest = sum;
-                    }
-                }
-            }
-            let slack = if normed.is_half() { 0.0 } else { slack };
-            let last = if dtype.is_half() { dtype.ulp(nearest) / 2.0 } else { 0.0 };
-            let allowed = slack + DType::F32.ulp(nearest) + last;
-            let edge = dtype.round(nearest);
-            let error = if edge.is_infinite() && got == edge { 0.0 } else { (got - nearest).abs() };
-            if nearest.is_finite() && error.is_finite() {
-                let scale = nearest.abs().max(truth.abs()).max(right.bias.abs());
-                outcome.worst_ulp = outcome.worst_ulp.max(error / dtype.ulp(scale));
-            }
-            if error.is_nan() || error > allowed {
-                note(&mut outcome, Mismatch { index, got, truth: nearest, allowed });
-            }
-        }
-    }
-    Ok(outcome)
-}
-
-fn check_sum(spec: &NormSpec, inputs: &Inputs<'_>, sum: Slice<'_>) -> Result<Outcome> {
-    let truth = reference::residual_sum(spec, inputs)?;
-    expect_like(sum, truth.as_slice().dtype(), truth.as_slice().len(), "residual_out")?;
-    let mut outcome = Outcome { elements: sum.len(), ..Outcome::default() };
-    for index in 0..sum.len() {
-        let (got, truth) = (sum.at(index), truth.as_slice().at(index));
-        if got.is_nan() && truth.is_nan() {
-            outcome.nan += 1;
-        } else if got != truth {
-            note(&mut outcome, Mismatch { index, got, truth, allowed: 0.0 });
-        }
-    }
-    Ok(outcome)
-}
-
 /// Checks that what was read back can be what a norm writes.
-fn expect_like(got: Slice<'_>, dtype: DType, elements: usize, argument: &str) -> Result<()> {
+pub(super) fn expect_like(got: Slice<'_>, dtype: DType, elements: usize, argument: &str) -> Result<()> {
     if got.dtype() != dtype {
         let remedy = "read it back in the dtype that the norm writes";
         return Err(Error::DType(Detail::new(argument, dtype.name(), got.dtype().name(), remedy)));
@@ -232,13 +139,13 @@ fn expect_like(got: Slice<'_>, dtype: DType, elements: usize, argument: &str) ->
 }
 
 /// What the model needs to know of a row.
-struct RowStatistics {
+pub(super) struct RowStatistics {
     rstd: f64,
     rescued: bool,
 }
 
 impl RowStatistics {
-    fn new(spec: &NormSpec, values: &[f64]) -> Self {
+    pub(super) fn new(spec: &NormSpec, values: &[f64]) -> Self {
         let squares: f64 = values.iter().map(|x| x * x).sum();
         let rstd = 1.0 / (squares / spec.hidden as f64 + f64::from(spec.eps)).sqrt();
         // A zero row with eps 0 stays zero. (An infinite scale would make its allowance a NaN, which nothing exceeds.)
@@ -250,13 +157,13 @@ impl RowStatistics {
 }
 
 /// An element that is compared.
-struct Compared {
-    index: usize,
-    channel: usize,
+pub(super) struct Compared {
+    pub index: usize,
+    pub channel: usize,
     /// What is normalised.
-    x: f64,
-    truth: f64,
-    got: f64,
+    pub x: f64,
+    pub truth: f64,
+    pub got: f64,
 }
 
 fn compare(spec: &NormSpec, inputs: &Inputs<'_>, row: &RowStatistics, element: &Compared, outcome: &mut Outcome) {
@@ -301,17 +208,17 @@ fn compare(spec: &NormSpec, inputs: &Inputs<'_>, row: &RowStatistics, element: &
 }
 
 /// The values that are right for an element, before the last rounding.
-struct Right {
+pub(super) struct Right {
     /// One, or where the value before the weight may round either way, up to three.
-    values: [f64; 3],
+    pub values: [f64; 3],
     x: f64,
     normalized: f64,
     weight: f64,
-    bias: f64,
+    pub bias: f64,
 }
 
 impl Right {
-    fn new(spec: &NormSpec, inputs: &Inputs<'_>, row: &RowStatistics, element: &Compared) -> Self {
+    pub(super) fn new(spec: &NormSpec, inputs: &Inputs<'_>, row: &RowStatistics, element: &Compared) -> Self {
         let weight = inputs.weight.map_or(1.0, |w| w.at(element.channel) + f64::from(spec.weight_offset));
         let bias = inputs.bias.map_or(0.0, |b| b.at(element.channel));
         let normalized = element.x * row.rstd;
@@ -329,7 +236,7 @@ impl Right {
         nearest
     }
 
-    fn lost(&self, spec: &NormSpec, inputs: &Inputs<'_>, row: &RowStatistics, channel: usize, value: f64) -> f64 {
+    pub(super) fn lost(&self, spec: &NormSpec, inputs: &Inputs<'_>, row: &RowStatistics, channel: usize, value: f64) -> f64 {
         let Right { x, normalized, weight, bias, .. } = *self;
         vanishing(spec, inputs, row, channel, &Element { x, normalized, weight, bias, product: value - bias })
     }
@@ -379,7 +286,7 @@ fn vanishing(spec: &NormSpec, inputs: &Inputs<'_>, row: &RowStatistics, channel:
     lost
 }
 
-fn note(outcome: &mut Outcome, mismatch: Mismatch) {
+pub(super) fn note(outcome: &mut Outcome, mismatch: Mismatch) {
     outcome.wrong += 1;
     if outcome.mismatches.len() < MOST_MISMATCHES {
         outcome.mismatches.push(mismatch);

@@ -4,7 +4,8 @@ use std::ops::Range;
 
 use super::case::{Arrangement, Case, Lowered, Twin};
 use super::data::{Data, Regime};
-use super::model::{Outcome, check_all};
+use super::model::Outcome;
+use super::sums::check_all;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::gpu::{Gpu, Operand, Operands, filled_buffer, new_encoder, read_into};
@@ -144,10 +145,18 @@ fn differs(got: &Outputs, other: &Result<Outputs, String>, whose: &str) -> Optio
         ("the sum", got.residual_out.as_ref(), other.residual_out.as_ref()),
     ];
     pairs.into_iter().find_map(|(what, got, other)| {
-        let (got, other) = (got?.as_slice(), other?.as_slice());
+        let (got, other) = match (got, other) {
+            (None, None) => return None,
+            (Some(got), Some(other)) => (got.as_slice(), other.as_slice()),
+            _ => return Some(format!("{what} is there once, and not in {whose}")),
+        };
         let size = got.dtype().size() as usize;
-        let first = got.bytes().chunks(size).zip(other.bytes().chunks(size)).position(|(a, b)| a != b)?;
-        Some(format!("element {first} of {what} has other bits than in {whose}"))
+        let first = got.bytes().chunks(size).zip(other.bytes().chunks(size)).position(|(a, b)| a != b);
+        match first {
+            Some(first) => Some(format!("element {first} of {what} has other bits than in {whose}")),
+            None if got.len() != other.len() => Some(format!("{what} has another length than in {whose}")),
+            None => None,
+        }
     })
 }
 

@@ -135,6 +135,12 @@ fn spec(options: &Options, preset: Preset, eps: f32) -> Result<NormSpec, Failure
         let residual = residual_dtype.unwrap_or(input);
         spec = if add_after { spec.then_add_residual(residual) } else { spec.add_residual(residual) };
     }
+    if spec.residual.is_none() && (unrounded || add_after) {
+        return Err(Failure::new(
+            "--unrounded, --add-after: there is no residual",
+            "leave them out, or ask for one with --residual",
+        ));
+    }
     if unrounded {
         spec = spec.unrounded();
     }
