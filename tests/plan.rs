@@ -11,7 +11,8 @@ fn plan(spec: &NormSpec, caps: &Caps, rows: u64) -> Plan {
 
 /// What holds for every plan.
 fn check(plan: &Plan, caps: &Caps, layout: &Layout) -> Result<(), TestCaseError> {
-    let sizes = [Some(layout.input), layout.weight, layout.bias, Some(layout.output)];
+    let Layout { input, weight, bias, residual, residual_out, output } = *layout;
+    let sizes = [Some(input), weight, bias, residual, residual_out, Some(output)];
     // Every row once, in order.
     let mut next = 0;
     for chunk in &plan.chunks {
@@ -26,11 +27,15 @@ fn check(plan: &Plan, caps: &Caps, layout: &Layout) -> Result<(), TestCaseError>
             prop_assert!(offset + size <= buffer.size, "{}..{} of {}", offset, offset + size, buffer.size);
             prop_assert_eq!(size % if binding.wide { 16 } else { 4 }, 0);
         }
-        // The last element of the chunk lies within the input's and the output's binding.
+        // The last element of the chunk lies within the binding of everything that has rows.
+        let params = &chunk.params;
         for (slot, dtype, start, stride) in [
-            (Slot::Input, plan.spec.input, chunk.params.input_start, chunk.params.input_stride),
-            (Slot::Output, plan.spec.output_dtype(), chunk.params.output_start, chunk.params.output_stride),
+            (Slot::Input, Some(plan.spec.input), params.input_start, params.input_stride),
+            (Slot::Residual, plan.spec.residual_dtype(), params.residual_start, params.residual_stride),
+            (Slot::ResidualOut, plan.spec.residual_out_dtype(), params.residual_out_start, params.residual_out_stride),
+            (Slot::Output, Some(plan.spec.output_dtype()), params.output_start, params.output_stride),
         ] {
+            let Some(dtype) = dtype else { continue };
             let index = plan.bindings.iter().position(|b| b.operands.contains(&slot)).unwrap();
             let last = u64::from(start) + (chunk.rows - 1) * u64::from(stride) + plan.spec.hidden;
             prop_assert!(last * dtype.size() <= chunk.ranges[index].1);
@@ -110,18 +115,32 @@ proptest! {
     #[test]
     fn every_plan_covers_every_row_within_the_limits(
         caps in any_caps(), hidden in 1u64..100_000, rows in 0u64..5_000, input in dtypes(), weight in dtypes(), output in dtypes(),
-        offset in 0u64..600, gap in 0u64..5, arena in any::<bool>(), far in any::<bool>(),
+        offset in 0u64..600, gap in 0u64..5, arena in any::<bool>(), far in any::<bool>(), residual in dtypes(), added in 0u8..3,
     ) {
         let spec = NormSpec::torch(hidden, 1e-6).input(input).weight(weight).output(output);
+        let spec = match added {
+            0 => spec,
+            1 => spec.add_residual(residual),
+            _ => spec.then_add_residual(residual),
+        };
+        let output = spec.output_dtype();
         let row_bytes = |d: DType| rows.max(1) * (hidden + gap) * d.size();
         let start = |d: DType, n: u64| n.next_multiple_of(d.size()) + offset * d.size();
         let input_at = start(input, 0);
         let weight_at = start(weight, if arena { input_at + row_bytes(input) } else { 0 });
         let space = if far { 1 << 16 } else { 0 };
         let output_at = start(output, if arena { weight_at + hidden * weight.size() + space } else { 0 });
-        let size = (output_at + row_bytes(output)).max(weight_at + hidden * 4).max(input_at + row_bytes(input)).next_multiple_of(4);
+        let residual_at = start(residual, if arena { output_at + row_bytes(output) } else { 0 });
+        let sum_at = start(residual, if arena { residual_at + row_bytes(residual) } else { 0 });
+        let rows_end = (sum_at + row_bytes(residual)).max(output_at + row_bytes(output)).max(input_at + row_bytes(input));
+        let size = rows_end.max(weight_at + hidden * 4).next_multiple_of(4);
         let place = |buffer: u32, offset| Placement { buffer: if arena { 0 } else { buffer }, size, offset, row_stride: hidden + gap };
-        let layout = Layout { weight: Some(place(1, weight_at)), ..Layout::of_rows(place(0, input_at), place(2, output_at)) };
+        let layout = Layout {
+            weight: Some(place(1, weight_at)),
+            residual: spec.residual_dtype().map(|_| place(3, residual_at)),
+            residual_out: spec.residual_out_dtype().map(|_| place(4, sum_at)),
+            ..Layout::of_rows(place(0, input_at), place(2, output_at))
+        };
         match Plan::new(&spec, &caps, &layout, rows) {
             Ok(plan) => check(&plan, &caps, &layout)?,
             // A limit may be in the way, and nothing else.

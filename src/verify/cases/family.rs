@@ -75,7 +75,15 @@ pub(super) fn residual_added(list: &mut Vec<Case>) {
             add(format!("by words, {hidden} {dtype}"), spec, 5, &|case| case.forced(force).quick_if(quick));
             let as_gpu = Lowered { as_gpu: true, ..Default::default() };
             add(format!("as on a GPU, {hidden} {dtype}"), spec, 300, &|case| case.lowered(as_gpu).quick_if(quick));
+            add(format!("293 of 300 rows, {hidden} {dtype}"), spec, 300, &|mut case| {
+                case.recorded = Some(293);
+                case.quick_if(quick)
+            });
             let narrow = Lowered { max_binding: Some(8192), ..Default::default() };
+            let both = Arrangement { residual_in_place: true, in_place: true, offset: 1, ..Default::default() };
+            add(format!("bindings of 8 KiB, both in place, {hidden} {dtype}"), spec, 300, &|case| {
+                case.arranged(both).lowered(narrow).quick_if(quick)
+            });
             add(format!("bindings of 8 KiB, {hidden} {dtype}"), spec, 300, &|case| case.lowered(narrow).quick_if(quick));
         }
     }
