@@ -98,6 +98,14 @@ impl NormSpec {
         }
     }
 
+    /// The output's dtype: the norm's own, or that of a residual that is added to it.
+    pub fn output_dtype(&self) -> DType {
+        match self.residual_dtype() {
+            Some(dtype) if self.adds_after() => dtype,
+            _ => self.norm_dtype(),
+        }
+    }
+
     /// Whether a residual is added to the normalised rows.
     pub(crate) fn adds_after(&self) -> bool {
         self.residual.is_some_and(|residual| residual.order == AddOrder::After)

@@ -228,14 +228,6 @@ impl NormSpec {
         self
     }
 
-    /// The output's dtype: the norm's own, or that of a residual that is added to it.
-    pub fn output_dtype(&self) -> DType {
-        match self.residual_dtype() {
-            Some(dtype) if self.adds_after() => dtype,
-            _ => self.norm_dtype(),
-        }
-    }
-
     /// The dtype that the norm's result is rounded to, by the preset's rule or as [`NormSpec::output`] says.
     pub fn norm_dtype(&self) -> DType {
         match self.output {

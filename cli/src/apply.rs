@@ -121,8 +121,9 @@ pub fn run(options: &Options, context: &Context) -> Result<ExitCode, Failure> {
     let checked = job.run(&norm, &mut sink, sum_sink.as_mut(), options.check)?;
     let right = checked.as_ref().is_none_or(Outcome::passed);
     if right {
-        sum_sink.map(Sink::commit).transpose()?;
+        // The sum last: it may replace the residual, which is needed again where anything fails.
         sink.commit()?;
+        sum_sink.map(Sink::commit).transpose()?;
     }
     let seconds = start.elapsed().as_secs_f64();
 
@@ -142,6 +143,7 @@ pub fn run(options: &Options, context: &Context) -> Result<ExitCode, Failure> {
     report.write(&json!({
         "input": options.input.to_string(),
         "output": options.output.to_string(),
+        "residual_out": options.residual_out.as_ref().map(ToString::to_string),
         "written": right,
         "shape": job.input.shape,
         "preset": preset.name(),
@@ -162,7 +164,7 @@ pub fn run(options: &Options, context: &Context) -> Result<ExitCode, Failure> {
 
 impl Job {
     fn new(options: &Options, caps: &Caps, spec: impl Fn(u64) -> NormSpec) -> Result<Self, Failure> {
-        let Definition { dtype, weight_dtype, residual_dtype, unrounded, add_after, output_dtype, .. } = options.definition;
+        let Definition { dtype, weight_dtype, residual_dtype, .. } = options.definition;
         let input = Source::open(&options.input, dtype, "--dtype")?;
         let hidden = input.shape.last().copied().unwrap_or(0);
         let channels = |location: &Option<Location>| {
@@ -182,24 +184,13 @@ impl Job {
                 let problem = format!("the residual has shape {:?}, and the input {:?}", residual.shape, input.shape);
                 return Err(Failure::file(&location.file, problem, "pass a residual of the input's shape"));
             }
-            if options.residual_out.is_none() && !add_after {
+            if options.residual_out.is_none() && !options.definition.add_after {
                 let remedy =
                     "say where its sum with the input goes with --residual-out, or add it to the result with --add-after";
                 return Err(Failure::new("--residual: its sum has nowhere to go", remedy));
             }
-            spec = if add_after { spec.then_add_residual(residual.dtype) } else { spec.add_residual(residual.dtype) };
-        } else if unrounded || add_after || residual_dtype.is_some() {
-            return Err(Failure::new(
-                "--unrounded, --add-after, --residual-dtype: there is no residual",
-                "leave them out, or pass a --residual",
-            ));
         }
-        if unrounded {
-            spec = spec.unrounded();
-        }
-        if let Some(dtype) = output_dtype {
-            spec = spec.output(dtype);
-        }
+        let spec = options.definition.complete(spec, residual.as_ref().map(|residual| residual.dtype))?;
         // A shape without a last dimension says so better than a hidden size of 0 would.
         let valid = if input.shape.is_empty() { Ok(()) } else { spec.validate() };
         let in_file = |error| Failure::file(&options.input.file, error, format_args!("its shape is {:?}", input.shape));

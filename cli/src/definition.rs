@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use wgpu_rmsnorm::{DType, Preset};
+use wgpu_rmsnorm::{DType, NormSpec, Preset};
 
 use crate::config::ModelConfig;
 use crate::failure::Failure;
@@ -47,6 +47,22 @@ impl Definition {
     /// The file that --config names.
     pub fn config(&self) -> Option<&Path> {
         self.config.as_deref()
+    }
+
+    /// The spec with a residual in this dtype and the output's dtype, as the flags say. Flags that speak of a residual that is not
+    /// there are refused.
+    pub fn complete(&self, mut spec: NormSpec, residual: Option<DType>) -> Result<NormSpec, Failure> {
+        spec = match residual {
+            Some(dtype) if self.add_after => spec.then_add_residual(dtype),
+            Some(dtype) if self.unrounded => spec.add_residual(dtype).unrounded(),
+            Some(dtype) => spec.add_residual(dtype),
+            None if self.unrounded || self.add_after || self.residual_dtype.is_some() => {
+                let problem = "--unrounded, --add-after, --residual-dtype: there is no residual";
+                return Err(Failure::new(problem, "leave them out, or pass --residual"));
+            }
+            None => spec,
+        };
+        Ok(self.output_dtype.map_or(spec, |dtype| spec.output(dtype)))
     }
 
     /// The preset, and an eps where one is given.

@@ -124,29 +124,15 @@ pub fn run(options: &Options, context: &Context) -> Result<ExitCode, Failure> {
 }
 
 fn spec(options: &Options, preset: Preset, eps: f32) -> Result<NormSpec, Failure> {
-    let Definition { dtype, weight_dtype, residual_dtype, unrounded, add_after, output_dtype, .. } = options.definition;
+    let Definition { dtype, weight_dtype, residual_dtype, .. } = options.definition;
     let hidden = options.shape.0.last().copied().unwrap_or(0);
     let input = dtype.unwrap_or(DType::F32);
     let channel = weight_dtype.unwrap_or(input);
     let mut spec = preset.spec(hidden, eps).input(input);
     spec.weight = (!options.no_weight).then_some(channel);
     spec.bias = options.bias.then_some(channel);
-    if options.residual || residual_dtype.is_some() {
-        let residual = residual_dtype.unwrap_or(input);
-        spec = if add_after { spec.then_add_residual(residual) } else { spec.add_residual(residual) };
-    }
-    if spec.residual.is_none() && (unrounded || add_after) {
-        return Err(Failure::new(
-            "--unrounded, --add-after: there is no residual",
-            "leave them out, or ask for one with --residual",
-        ));
-    }
-    if unrounded {
-        spec = spec.unrounded();
-    }
-    if let Some(dtype) = output_dtype {
-        spec = spec.output(dtype);
-    }
+    let residual = (options.residual || residual_dtype.is_some()).then_some(residual_dtype.unwrap_or(input));
+    let spec = options.definition.complete(spec, residual)?;
     spec.validate()?;
     Ok(spec)
 }
