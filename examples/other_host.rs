@@ -12,7 +12,7 @@ use std::error::Error;
 use wgpu_rmsnorm::plan::Params;
 use wgpu_rmsnorm::shader::Bound;
 use wgpu_rmsnorm::wgpu::{self, util::DeviceExt};
-use wgpu_rmsnorm::{Caps, DType, Inputs, Layout, NormSpec, Plan, Shader, Values, verify};
+use wgpu_rmsnorm::{Caps, DType, Inputs, Layout, NormSpec, Plan, Shader, Slot, Values, verify};
 
 const HIDDEN: u64 = 768;
 const ROWS: u64 = 300;
@@ -31,17 +31,18 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     // The buffers, by their numbers in the layout: input, weight and output, each padded as the layout says.
     let (x, w) = (wave(ROWS * HIDDEN, 3.0, 0.0), wave(HIDDEN, 0.2, 1.0));
+    let (input_place, output_place) = (layout.get(Slot::Input).ok_or("no input")?, layout.get(Slot::Output).ok_or("no output")?);
     let mut padded = x.as_slice().bytes().to_vec();
-    padded.resize(layout.input.size as usize, 0);
+    padded.resize(input_place.size as usize, 0);
     let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC;
     let filled =
         |contents: &[u8], usage| device.create_buffer_init(&wgpu::util::BufferInitDescriptor { label: None, contents, usage });
     let input = filled(&padded, usage);
     let weight = filled(w.as_slice().bytes(), usage);
-    let output = filled(&vec![0; layout.output.size as usize], usage);
+    let output = filled(&vec![0; output_place.size as usize], usage);
     let buffer = |number: u32| match number {
-        n if n == layout.input.buffer => &input,
-        n if n == layout.output.buffer => &output,
+        n if n == input_place.buffer => &input,
+        n if n == output_place.buffer => &output,
         _ => &weight,
     };
 

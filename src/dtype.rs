@@ -28,17 +28,40 @@ pub enum DType {
     F16,
     /// bfloat16: the upper half of a binary32.
     BF16,
+    /// Codes of quantised output: whole numbers from -127 to 127, to be multiplied by a scale.
+    I8,
+    /// Codes of quantised output: 4 bits of exponent, 3 of fraction, no infinity (OCP FP8 E4M3, PyTorch's `float8_e4m3fn`).
+    F8E4M3,
 }
 
 impl DType {
-    /// All of them.
+    /// Those in which every operand may be.
     pub const ALL: [DType; 3] = [DType::F32, DType::F16, DType::BF16];
+    /// Those in which quantised output may be, and nothing else.
+    pub const CODES: [DType; 2] = [DType::I8, DType::F8E4M3];
 
     /// Bytes an element.
     pub const fn size(self) -> u64 {
         match self {
             DType::F32 => 4,
             DType::F16 | DType::BF16 => 2,
+            DType::I8 | DType::F8E4M3 => 1,
+        }
+    }
+
+    /// Whether an element is a code of 8 bits.
+    pub const fn is_code(self) -> bool {
+        self.size() == 1
+    }
+
+    /// The largest finite value: 127 for [`DType::I8`], 448 for [`DType::F8E4M3`].
+    pub const fn largest(self) -> f64 {
+        match self {
+            DType::F32 => f32::MAX as f64,
+            DType::F16 => 65504.0,
+            DType::BF16 => f32::MAX as f64 * (1.0 - 1.0 / 256.0) / (1.0 - 1.0 / 16_777_216.0),
+            DType::I8 => 127.0,
+            DType::F8E4M3 => 448.0,
         }
     }
 
@@ -47,52 +70,67 @@ impl DType {
         self.size() == 2
     }
 
-    /// `"f32"`, `"f16"` or `"bf16"`.
+    /// `"f32"`, `"f16"`, `"bf16"`, `"i8"` or `"f8e4m3"`.
     pub const fn name(self) -> &'static str {
         match self {
             DType::F32 => "f32",
             DType::F16 => "f16",
             DType::BF16 => "bf16",
+            DType::I8 => "i8",
+            DType::F8E4M3 => "f8e4m3",
         }
     }
 
-    /// The name in full, as PyTorch and NumPy have it: `"float32"`, `"float16"` or `"bfloat16"`.
+    /// The name in full, as PyTorch and NumPy have it: `"float32"`, `"float16"`, `"bfloat16"`, `"int8"`
+    /// or `"float8_e4m3fn"`.
     pub const fn long_name(self) -> &'static str {
         match self {
             DType::F32 => "float32",
             DType::F16 => "float16",
             DType::BF16 => "bfloat16",
+            DType::I8 => "int8",
+            DType::F8E4M3 => "float8_e4m3fn",
         }
     }
 
-    /// Bits of the stored fraction: 23, 10 or 7.
+    /// Bits of the stored fraction: 23, 10, 7 or 3; none for whole numbers.
     pub const fn fraction_bits(self) -> u32 {
         match self {
             DType::F32 => 23,
             DType::F16 => 10,
             DType::BF16 => 7,
+            DType::I8 => 0,
+            DType::F8E4M3 => 3,
         }
     }
 
-    /// Exponent of the smallest normal number: -126 or -14.
+    /// Exponent of the smallest normal number: -126, -14 or -6; 0 for whole numbers.
     pub const fn min_exponent(self) -> i32 {
         match self {
             DType::F32 | DType::BF16 => -126,
             DType::F16 => -14,
+            DType::I8 => 0,
+            DType::F8E4M3 => -6,
         }
     }
 
-    /// `value` rounded once to this type: nearest, ties to even, infinite beyond the range.
+    /// `value` rounded once to this type: nearest, ties to even, infinite beyond the range; codes saturate, and a NaN is 0 among whole
+    /// numbers.
     pub fn round(self, value: f64) -> f64 {
         match self {
             DType::F32 => f64::from(value as f32),
             DType::F16 => f16::from_bits(narrow(value, 5, 10) as u16).to_f64(),
             DType::BF16 => bf16::from_bits(narrow(value, 8, 7) as u16).to_f64(),
+            DType::I8 => f64::from(i8::round_from(value)),
+            DType::F8E4M3 => F8E4M3::round_from(value).widen(),
         }
     }
 
     /// The distance between neighbours of this type at the magnitude of `value`.
     pub fn ulp(self, value: f64) -> f64 {
+        if self == DType::I8 {
+            return 1.0;
+        }
         let magnitude = value.abs().max(2f64.powi(self.min_exponent()));
         let exponent = ((magnitude.to_bits() >> 52) as i32) - 1023;
         2f64.powi(exponent - self.fraction_bits() as i32)
@@ -108,10 +146,12 @@ impl DType {
 impl FromStr for DType {
     type Err = Error;
     fn from_str(name: &str) -> Result<Self> {
-        DType::ALL
-            .into_iter()
-            .find(|dtype| name == dtype.name() || name == dtype.long_name())
-            .ok_or_else(|| Error::DType(Detail::new("dtype", "f32, f16 or bf16", format!("{name:?}"), "choose one of these")))
+        let all = DType::ALL.into_iter().chain(DType::CODES);
+        let found = all.into_iter().find(|dtype| name == dtype.name() || name == dtype.long_name());
+        found.ok_or_else(|| {
+            let expected = "f32, f16 or bf16; i8 or f8e4m3 for codes";
+            Error::DType(Detail::new("dtype", expected, format!("{name:?}"), "choose one of these"))
+        })
     }
 }
 
@@ -199,6 +239,62 @@ impl Element for bf16 {
     }
 }
 
+impl Element for i8 {
+    const DTYPE: DType = DType::I8;
+    fn round_from(value: f64) -> Self {
+        // A NaN becomes 0.
+        value.round_ties_even().clamp(-127.0, 127.0) as i8
+    }
+    fn widen(self) -> f64 {
+        f64::from(self)
+    }
+    fn slice(values: &[Self]) -> Slice<'_> {
+        Slice::I8(values)
+    }
+}
+
+/// A number of 8 bits: sign, 4 bits of exponent (bias 7), 3 of fraction. There is no infinity; `0x7f` and `0xff` are NaN.
+///
+/// ```
+/// use wgpu_rmsnorm::{Element, F8E4M3};
+///
+/// assert_eq!(F8E4M3::round_from(1.0), F8E4M3(0x38));
+/// // It saturates, where other types become infinite.
+/// assert_eq!(F8E4M3::round_from(1e9).widen(), 448.0);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(transparent)]
+pub struct F8E4M3(pub u8);
+
+impl Element for F8E4M3 {
+    const DTYPE: DType = DType::F8E4M3;
+    fn round_from(value: f64) -> Self {
+        let sign = if value.is_sign_negative() { 0x80 } else { 0 };
+        if value.is_nan() {
+            return Self(sign | 0x7f);
+        }
+        // Rounded in steps of the binade (those of the smallest one below it), and then read as a fraction and an exponent.
+        let magnitude = value.abs().min(DType::F8E4M3.largest());
+        let rounded = (magnitude / DType::F8E4M3.ulp(magnitude)).round_ties_even() * DType::F8E4M3.ulp(magnitude);
+        let step = DType::F8E4M3.ulp(rounded);
+        let exponent = (step * 512.0).log2() as u8;
+        let steps = (rounded / step) as u8;
+        Self(sign | ((exponent << 3) + steps))
+    }
+    fn widen(self) -> f64 {
+        let (exponent, fraction) = (i32::from(self.0 >> 3 & 15), f64::from(self.0 & 7));
+        let magnitude = match (exponent, self.0 & 0x7f) {
+            (_, 0x7f) => f64::NAN,
+            (0, _) => fraction / 512.0,
+            _ => (1.0 + fraction / 8.0) * 2f64.powi(exponent - 7),
+        };
+        if self.0 >= 0x80 { -magnitude } else { magnitude }
+    }
+    fn slice(values: &[Self]) -> Slice<'_> {
+        Slice::F8E4M3(values)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -265,5 +361,32 @@ mod tests {
         assert_eq!(DType::F32.ulp(1.0), f64::from(f32::EPSILON));
         assert_eq!(DType::F16.ulp(0.0), 2f64.powi(-24));
         assert_eq!(DType::BF16.ulp(-3.0), 2f64.powi(-6));
+    }
+
+    #[test]
+    fn every_f8_survives_the_round_trip_and_ties_go_to_even() {
+        for bits in 0..=u8::MAX {
+            let value = F8E4M3(bits).widen();
+            if value.is_nan() {
+                assert_eq!(bits & 0x7f, 0x7f);
+                continue;
+            }
+            assert_eq!(F8E4M3::round_from(value).0, bits, "{value}");
+            if bits & 0x7f < 0x7e {
+                let next = F8E4M3(bits + 1).widen();
+                let middle = (value + next) / 2.0;
+                assert_eq!(F8E4M3::round_from(middle).0, if bits % 2 == 0 { bits } else { bits + 1 }, "{middle}");
+                assert_eq!(F8E4M3::round_from(middle + (next - value) / 1e3).0, bits + 1);
+            }
+        }
+        assert_eq!(F8E4M3::round_from(f64::NAN).0 & 0x7f, 0x7f);
+        assert_eq!(F8E4M3::round_from(f64::NEG_INFINITY), F8E4M3(0xfe));
+    }
+
+    #[test]
+    fn whole_numbers_are_symmetric_and_saturate() {
+        let rounded = [0.5, 1.5, -2.5, 127.4, 1e9, -1e9, f64::NAN].map(i8::round_from);
+        assert_eq!(rounded, [0, 2, -2, 127, 127, -127, 0]);
+        assert_eq!(DType::BF16.largest(), bf16::MAX.to_f64());
     }
 }

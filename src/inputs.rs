@@ -1,11 +1,11 @@
 //! What a norm reads, as slices on the host.
 
-use crate::dtype::DType;
 use crate::error::{Detail, Error, Result};
+use crate::slot::{BySlot, Slot};
 use crate::spec::NormSpec;
 use crate::values::Slice;
 
-/// What a norm reads, on the host: rows, and what weights and shifts their channels.
+/// What a norm reads, on the host: rows, and what goes with them.
 ///
 /// ```
 /// use wgpu_rmsnorm::Inputs;
@@ -14,38 +14,61 @@ use crate::values::Slice;
 /// # let _ = inputs;
 /// ```
 #[derive(Debug, Clone, Copy)]
-#[non_exhaustive]
-pub struct Inputs<'a> {
-    /// Whole rows, one after the other.
-    pub input: Slice<'a>,
-    /// One value a channel.
-    pub weight: Option<Slice<'a>>,
-    /// One value a channel.
-    pub bias: Option<Slice<'a>>,
-    /// As many rows as the input has, added to it or to the result.
-    pub residual: Option<Slice<'a>>,
-}
+pub struct Inputs<'a>(BySlot<Slice<'a>>);
 
 impl<'a> Inputs<'a> {
-    /// Rows, without weight and bias.
+    /// Whole rows, one after the other, and nothing else.
     pub fn new(input: impl Into<Slice<'a>>) -> Self {
-        Self { input: input.into(), weight: None, bias: None, residual: None }
+        Self(BySlot::default()).with(Slot::Input, Some(input.into()))
     }
-    /// The same with a weight.
-    pub fn weight(mut self, weight: impl Into<Slice<'a>>) -> Self {
-        self.weight = Some(weight.into());
-        self
+    /// The same with a weight: one value a channel, or as [`WeightOf`](crate::WeightOf) says.
+    pub fn weight(self, weight: impl Into<Slice<'a>>) -> Self {
+        self.with(Slot::Weight, Some(weight.into()))
     }
-    /// The same with a bias.
-    pub fn bias(mut self, bias: impl Into<Slice<'a>>) -> Self {
-        self.bias = Some(bias.into());
+    /// The same with a bias: as many values as a weight has.
+    pub fn bias(self, bias: impl Into<Slice<'a>>) -> Self {
+        self.with(Slot::Bias, Some(bias.into()))
+    }
+    /// The same with a residual: as many rows as the input has.
+    pub fn residual(self, residual: impl Into<Slice<'a>>) -> Self {
+        self.with(Slot::Residual, Some(residual.into()))
+    }
+    /// The same with a gate: as many rows as the input has.
+    pub fn gate(self, gate: impl Into<Slice<'a>>) -> Self {
+        self.with(Slot::Gate, Some(gate.into()))
+    }
+    /// The same with the statistics of all shards: for each row a sum and an exponent a shard, as [`NormSpec::stats`] writes them.
+    pub fn statistics(self, statistics: impl Into<Slice<'a>>) -> Self {
+        self.with(Slot::Statistics, Some(statistics.into()))
+    }
+    /// The same with an operand put in, or taken out.
+    pub fn with(mut self, slot: Slot, values: Option<Slice<'a>>) -> Self {
+        self.0.set(slot, values);
         self
     }
 
-    /// The same with a residual.
-    pub fn residual(mut self, residual: impl Into<Slice<'a>>) -> Self {
-        self.residual = Some(residual.into());
-        self
+    /// An operand, where it is there.
+    pub fn get(&self, slot: Slot) -> Option<Slice<'a>> {
+        self.0.get(slot).copied()
+    }
+
+    /// The rows.
+    pub fn input(&self) -> Slice<'a> {
+        self.get(Slot::Input).unwrap_or(Slice::F32(&[]))
+    }
+
+    /// The operands that are there.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (Slot, Slice<'a>)> {
+        self.0.iter().map(|(slot, values)| (slot, *values))
+    }
+
+    /// Some of the rows, with all else.
+    pub(crate) fn rows(&self, spec: &NormSpec, rows: std::ops::Range<u64>) -> Self {
+        let part = |slot: Slot, values: &Slice<'a>| {
+            let row = if slot.is_by_row() { spec.length_of(slot) } else { 0 };
+            if row == 0 { *values } else { values.range((rows.start * row) as usize..(rows.end * row) as usize) }
+        };
+        Self(self.0.map(part))
     }
 
     /// Checks them against a norm and returns the number of rows.
@@ -54,64 +77,58 @@ impl<'a> Inputs<'a> {
     /// [`Error::Shape`] for lengths that do not fit, [`Error::DType`] for dtypes that do not.
     pub fn validate(&self, spec: &NormSpec) -> Result<u64> {
         spec.validate()?;
-        expect_dtype("input", spec.input, self.input)?;
-        sized("weight", CHANNELS, spec.hidden, spec.weight, self.weight)?;
-        sized("bias", CHANNELS, spec.hidden, spec.bias, self.bias)?;
-        sized("residual", ROWS, self.input.len() as u64, spec.residual_dtype(), self.residual)?;
-        spec.rows_in("input", self.input.len() as u64)
+        let rows = spec.rows_in("input", self.input().len() as u64)?;
+        for slot in Slot::ALL.into_iter().filter(|slot| !slot.is_written()) {
+            self.validate_one(spec, slot, rows)?;
+        }
+        Ok(rows)
     }
-}
 
-fn expect_dtype(argument: &str, expected: DType, got: Slice<'_>) -> Result<()> {
-    if got.dtype() == expected {
-        return Ok(());
-    }
-    Err(Error::DType(Detail::new(
-        argument,
-        format!("{expected} elements"),
-        got.dtype().name(),
-        "convert the data, or set the norm's dtype to the data's",
-    )))
-}
-
-/// What an operand has one element for.
-struct Extent {
-    expected: &'static str,
-    remedy: &'static str,
-}
-
-const CHANNELS: Extent = Extent { expected: "hidden", remedy: "pass one value a channel; nothing is broadcast" };
-const ROWS: Extent = Extent { expected: "the input's", remedy: "pass as many rows as the input has" };
-
-fn sized(argument: &str, extent: Extent, length: u64, expected: Option<DType>, got: Option<Slice<'_>>) -> Result<()> {
-    let (dtype, values) = match (expected, got) {
-        (None, None) => return Ok(()),
-        (Some(dtype), Some(values)) => (dtype, values),
-        (Some(_), None) => {
-            return Err(Error::Shape(Detail::new(
-                argument,
-                format!("{length} elements, for the norm has a {argument}"),
-                "none",
-                format!("pass the {argument}, or make a norm without one"),
+    fn validate_one(&self, spec: &NormSpec, slot: Slot, rows: u64) -> Result<()> {
+        let length = spec.length_of(slot) * if slot.is_by_row() { rows } else { 1 };
+        let (dtype, values) = match (spec.dtype_of(slot), self.get(slot)) {
+            (None, None) => return Ok(()),
+            (Some(dtype), Some(values)) => (dtype, values),
+            (Some(_), None) => {
+                return Err(Error::Shape(Detail::new(
+                    slot.name(),
+                    format!("{length} elements, for the norm has a {slot}"),
+                    "none",
+                    format!("pass the {slot}, or make a norm without one"),
+                )));
+            }
+            (None, Some(_)) => {
+                return Err(Error::Shape(Detail::new(
+                    slot.name(),
+                    format!("none, for the norm has no {slot}"),
+                    "one",
+                    format!("leave the {slot} out, or make a norm with one"),
+                )));
+            }
+        };
+        if values.dtype() != dtype {
+            return Err(Error::DType(Detail::new(
+                slot.name(),
+                format!("{dtype} elements"),
+                values.dtype().name(),
+                "convert the data, or set the norm's dtype to the data's",
             )));
         }
-        (None, Some(_)) => {
-            return Err(Error::Shape(Detail::new(
-                argument,
-                format!("none, for the norm has no {argument}"),
-                "one",
-                format!("leave the {argument} out, or make a norm with one"),
-            )));
+        if values.len() as u64 == length {
+            return Ok(());
         }
-    };
-    expect_dtype(argument, dtype, values)?;
-    if values.len() as u64 != length {
-        return Err(Error::Shape(Detail::new(
-            argument,
-            format!("{} = {length} elements", extent.expected),
+        let (expected, remedy) = match slot {
+            Slot::Weight | Slot::Bias if spec.length_of(slot) == spec.hidden => {
+                ("hidden", "pass one value a channel; nothing is broadcast")
+            }
+            Slot::Weight | Slot::Bias => ("values of the heads", "pass one value a channel of a head, for each weight"),
+            _ => ("the input's rows", "pass as many rows as the input has"),
+        };
+        Err(Error::Shape(Detail::new(
+            slot.name(),
+            format!("{expected} = {length} elements"),
             format!("{} elements", values.len()),
-            extent.remedy,
-        )));
+            remedy,
+        )))
     }
-    Ok(())
 }

@@ -71,30 +71,41 @@
 pub mod cookbook {}
 mod dtype;
 mod error;
+mod gate;
 #[cfg(feature = "gpu")]
 mod gpu;
+mod groups;
 mod inputs;
 mod outputs;
 pub mod plan;
+mod quantized;
 pub mod reference;
 mod residual;
 pub mod shader;
+mod shard;
+mod slot;
 mod spec;
+mod validate;
 mod values;
 pub mod verify;
 
-pub use dtype::{DType, Element};
+pub use dtype::{DType, Element, F8E4M3};
 pub use error::{Detail, Error, Result};
+pub use gate::Gate;
 #[cfg(feature = "gpu")]
 pub use wgpu;
 
 #[cfg(feature = "gpu")]
 pub use gpu::{Adapter, Gpu, GpuOptions, Norm, Operand, Operands, Prepared, SelfTest, adapters};
+pub use groups::WeightOf;
 pub use inputs::Inputs;
 pub use outputs::Outputs;
 pub use plan::{Access, Caps, DeviceKind, Force, Layout, Order, Placement, Plan, Rung, Rungs};
+pub use quantized::Quantized;
 pub use residual::{AddOrder, Residual};
 pub use shader::Shader;
+pub use shard::Shard;
+pub use slot::{BySlot, Slot};
 pub use spec::{CastOrder, NormSpec, OutputRule, Preset};
 pub use values::{Slice, Values};
 

@@ -98,9 +98,11 @@ impl NormSpec {
         }
     }
 
-    /// The output's dtype: the norm's own, or that of a residual that is added to it.
+    /// The output's dtype: the norm's own, that of a residual that is added to it, that of its codes, or f32 for statistics.
     pub fn output_dtype(&self) -> DType {
         match self.residual_dtype() {
+            _ if self.is_stats() => DType::F32,
+            _ if self.quantized.is_some() => self.quantized.map_or(DType::F32, |quantized| quantized.dtype),
             Some(dtype) if self.adds_after() => dtype,
             _ => self.norm_dtype(),
         }

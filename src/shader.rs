@@ -7,7 +7,10 @@
 use std::fmt::{Arguments, Write as _};
 
 use crate::dtype::DType;
-use crate::plan::{Access, BLOCK, Binding, Plan, ROW_DIGITS, SharedWords, Slot};
+use crate::groups::WeightOf;
+use crate::plan::{Access, BLOCK, Binding, Plan, ROW_DIGITS, SharedWords};
+use crate::slot::Slot;
+use crate::spec::NormSpec;
 
 /// The text of a kernel and what it binds, all in group 0.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,8 +47,6 @@ fn bound(plan: &Plan) -> Vec<Bound> {
     std::iter::once(Bound::Params).chain(digits).chain(storage).collect()
 }
 
-const KERNEL: &str = include_str!("../shaders/rms_norm.wgsl");
-
 /// One part of a shader.
 macro_rules! part {
     ($name:literal) => {
@@ -55,74 +56,44 @@ macro_rules! part {
 
 pub(crate) fn compose(plan: &Plan) -> Shader {
     let spec = &plan.spec;
-    let output = spec.output_dtype();
     let mut text = Text::default();
     text.constants(plan);
     text.bindings(plan);
-    for part in [part!("rows"), part!("opaque"), part!("octet")] {
+    text.add(part!("rows"));
+    text.add(part!("opaque"));
+    text.add(part!("octet"));
+    text.row_count();
+    text.codecs(spec);
+    text.buffers(plan);
+    for slot in Slot::ALL.into_iter().filter(|slot| !slot.is_written()) {
+        text.load(plan, slot);
+    }
+    text.channels(spec);
+    text.value(plan);
+    text.rest_octets(plan);
+    text.tree("", plan.order.blocks());
+    for part in [part!("lanes"), part!("lane_sums"), part!("root"), part!("range")] {
         text.add(part);
     }
-    text.row_count();
-    let residual = spec.residual_dtype();
-    for (dtype, part) in [(DType::F16, part!("f16")), (DType::BF16, part!("bf16"))] {
-        let used =
-            [Some(spec.input), spec.weight, spec.bias, residual, Some(output), Some(spec.norm_dtype()), spec.normalized_dtype()];
-        if used.contains(&Some(dtype)) {
-            text.add(part);
-        }
+    if spec.is_stats() {
+        text.add(part!("note_nothing"));
+        text.add(part!("square_sums"));
+        text.add_for(part!("store_statistic"), &[("BUFFER", &buffer_of(plan, Slot::Output))]);
+        text.add(include_str!("../shaders/stats.wgsl"));
+    } else {
+        text.result(plan);
+        text.output(plan);
+        text.scale(plan);
+        text.add(part!("write_rows"));
     }
-    for binding in &plan.bindings {
-        let (read, write) = match () {
-            () if is_atomic(plan, binding) => (part!("buffer_atomic"), part!("buffer_atomic_write")),
-            () if binding.wide => (part!("buffer_wide"), part!("buffer_wide_write")),
-            () => (part!("buffer_word"), part!("buffer_word_write")),
-        };
-        text.add_for(read, &[("BUFFER", &words(binding))]);
-        if binding.operands.iter().any(|slot| slot.is_written()) {
-            text.add_for(write, &[("BUFFER", &words(binding))]);
-        }
-    }
-    let operands =
-        [(Slot::Input, Some(spec.input)), (Slot::Weight, spec.weight), (Slot::Bias, spec.bias), (Slot::Residual, residual)];
-    for (slot, dtype) in operands {
-        text.load(plan, slot, dtype);
-    }
-    text.residual(plan);
-    text.add(if spec.weight.is_some() && spec.weight_offset != 0.0 { part!("weight_offset") } else { part!("weight_plain") });
-    text.add(part!("channels"));
-    text.add(if spec.bias.is_some() { part!("bias_present") } else { part!("bias_absent") });
-    match spec.normalized_dtype() {
-        None => text.add(part!("cast_none")),
-        Some(dtype) => text.add_for(part!("cast_half"), &[("DTYPE", dtype.name())]),
-    }
-    let output_buffer = buffer_of(plan, Slot::Output);
-    text.add_for(
-        if output.is_half() { part!("store_half") } else { part!("store_f32") },
-        &[("BUFFER", &output_buffer), ("DTYPE", output.name())],
-    );
-    text.edges(plan);
-    text.rest_octet(plan);
-    text.tree(plan.order.blocks());
-    text.add(part!("lane_sums"));
-    text.add(part!("root"));
-    text.add(part!("range"));
-    text.add(KERNEL);
+    Shader { label: label(plan), wgsl: text.0, bindings: bound(plan) }
+}
 
-    let name = |d: Option<DType>| d.map_or("none", DType::name);
-    Shader {
-        label: format!(
-            "rms_norm {} {} {}/{}/{}/{}/{}",
-            plan.rung.name(),
-            spec.hidden,
-            spec.input,
-            name(spec.weight),
-            name(spec.bias),
-            name(residual),
-            output
-        ),
-        wgsl: text.0,
-        bindings: bound(plan),
-    }
+/// Operation, rung, length of a row, and the dtypes of all operands.
+fn label(plan: &Plan) -> String {
+    let spec = &plan.spec;
+    let dtypes: Vec<_> = Slot::ALL.into_iter().filter_map(|slot| Some(format!("{slot} {}", spec.dtype_of(slot)?))).collect();
+    format!("{} {} {}: {}", spec.operation(), plan.rung.name(), spec.hidden, dtypes.join(", "))
 }
 
 /// The variable of a binding.
@@ -140,6 +111,15 @@ fn is_atomic(plan: &Plan, binding: &Binding) -> bool {
     let holds = |slot| binding.operands.contains(&slot);
     plan.shared_words == SharedWords::Everywhere && holds(Slot::Output)
         || plan.access.get(Slot::ResidualOut) == Access::Element && holds(Slot::ResidualOut)
+}
+
+/// The operand that acts on the input, row by row.
+fn operand_before(spec: &NormSpec) -> Option<Slot> {
+    match () {
+        () if spec.residual_out_dtype().is_some() => Some(Slot::Residual),
+        () if spec.gates_input() => Some(Slot::Gate),
+        () => None,
+    }
 }
 
 #[derive(Default)]
@@ -163,11 +143,16 @@ impl Text {
     }
 
     fn constants(&mut self, plan: &Plan) {
-        let order = &plan.order;
+        let (order, spec) = (&plan.order, &plan.spec);
         let width = u64::from(plan.width);
+        let slot_pairs = order.octet_lanes().max(8);
+        let query_heads = if let WeightOf::QueryAndKey(query) = spec.weight_of { query } else { 0 };
         let unsigned = [
             ("HIDDEN", order.hidden),
-            ("WHOLE_OCTETS", order.whole_octets()),
+            ("GROUPS", spec.groups),
+            ("QUERY_HEADS", query_heads),
+            ("SHARDS", spec.shards().unwrap_or(0)),
+            ("SUMMED_OCTETS", order.summed_octets()),
             ("OCTETS", order.octets()),
             ("OCTET_LANES", order.octet_lanes()),
             ("FULL_STEPS", order.full_steps()),
@@ -180,24 +165,26 @@ impl Text {
             ("WORKGROUP_SIZE", plan.workgroup_size().into()),
             ("INPUT_STEPS", order.octets().div_ceil(width)),
             ("OUTPUT_STEPS", order.whole_octets().div_ceil(width)),
-            ("SLOT_PAIRS", order.octet_lanes().max(8)),
-            ("LANE_PAIRS", order.octet_lanes().max(8) * u64::from(plan.rows_at_once)),
+            ("SLOT_PAIRS", slot_pairs),
+            ("LANE_PAIRS", slot_pairs * u64::from(plan.rows_at_once) * (1 + u64::from(spec.centered))),
         ];
         for (name, value) in unsigned {
             self.line(format_args!("const {name}: u32 = {value}u;"));
         }
-        // 1 / hidden as a sum of two f32.
-        let exact = 1.0 / order.hidden as f64;
+        // 1 / (what the mean is over) as a sum of two f32.
+        let exact = 1.0 / spec.mean_length() as f64;
         let inverse = exact as f32;
         let inverse_low = (exact - f64::from(inverse)) as f32;
-        for (name, value) in [
-            ("INVERSE_HIDDEN", inverse),
-            ("INVERSE_HIDDEN_LOW", inverse_low),
-            ("ABSENT_weight", 1.0),
-            ("ABSENT_bias", 0.0),
-            ("ABSENT_residual", 0.0),
-        ] {
+        for (name, value) in [("INVERSE_HIDDEN", inverse), ("INVERSE_HIDDEN_LOW", inverse_low)] {
             self.line(format_args!("const {name}: f32 = {value:e}f;"));
+        }
+        for slot in Slot::ALL.into_iter().filter(|slot| !slot.is_written()) {
+            let absent = if slot == Slot::Weight { "1.0" } else { "0.0" };
+            self.line(format_args!("const ABSENT_{slot}: f32 = {absent};"));
+        }
+        if let Some(quantized) = spec.quantized {
+            self.line(format_args!("const LARGEST_CODE: f32 = {:?};", quantized.dtype.largest()));
+            self.line(format_args!("const PRODUCT_WILL_DO: bool = {};", spec.largest_product_will_do()));
         }
         self.0.push('\n');
     }
@@ -229,15 +216,48 @@ impl Text {
         self.line(format_args!("    return {};\n}}\n", digits.join(" | ")));
     }
 
-    fn load(&mut self, plan: &Plan, slot: Slot, dtype: Option<DType>) {
+    /// How the dtypes at hand are decoded and encoded.
+    fn codecs(&mut self, spec: &NormSpec) {
+        let mut used: Vec<_> = Slot::ALL.into_iter().filter_map(|slot| spec.dtype_of(slot)).collect();
+        used.push(spec.norm_dtype());
+        used.extend(spec.normalized_dtype());
+        for (dtype, part) in [
+            (DType::F16, part!("f16")),
+            (DType::BF16, part!("bf16")),
+            (DType::I8, part!("i8")),
+            (DType::F8E4M3, part!("f8e4m3")),
+        ] {
+            if used.contains(&dtype) {
+                self.add(part);
+            }
+        }
+    }
+
+    /// How the words of each binding are read and written.
+    fn buffers(&mut self, plan: &Plan) {
+        for binding in &plan.bindings {
+            let (read, write) = match () {
+                () if is_atomic(plan, binding) => (part!("buffer_atomic"), part!("buffer_atomic_write")),
+                () if binding.wide => (part!("buffer_wide"), part!("buffer_wide_write")),
+                () => (part!("buffer_word"), part!("buffer_word_write")),
+            };
+            self.add_for(read, &[("BUFFER", &words(binding))]);
+            if binding.operands.iter().any(|slot| slot.is_written()) {
+                self.add_for(write, &[("BUFFER", &words(binding))]);
+            }
+        }
+    }
+
+    fn load(&mut self, plan: &Plan, slot: Slot) {
+        let dtype = plan.spec.dtype_of(slot);
         let halves = match plan.access.get(slot) {
             Access::Element => part!("load_half_any"),
             Access::Word | Access::Wide => part!("load_half"),
         };
         let parts: &[&str] = match dtype {
             None => &[part!("load_constant")],
-            Some(DType::F32) => &[part!("load_f32")],
-            Some(DType::F16 | DType::BF16) => &[halves, part!("load_half_one")],
+            Some(dtype) if dtype.is_half() => &[halves, part!("load_half_one")],
+            Some(_) => &[part!("load_f32")],
         };
         let dtype = dtype.map_or("", DType::name);
         for part in parts {
@@ -245,28 +265,125 @@ impl Text {
         }
     }
 
-    /// What a residual is added to: what is normalised, the result, or nothing.
-    fn residual(&mut self, plan: &Plan) {
+    /// Factors and summands of channels.
+    fn channels(&mut self, spec: &NormSpec) {
+        self.add(match spec.weight_of {
+            WeightOf::Row => part!("weight_of_row"),
+            WeightOf::Group => part!("weight_of_group"),
+            WeightOf::QueryAndKey(_) => part!("weight_of_query_and_key"),
+        });
+        let has_offset = spec.weight.is_some() && spec.weight_offset != 0.0;
+        self.add(if has_offset { part!("weight_offset") } else { part!("weight_plain") });
+        self.add(part!("channels"));
+    }
+
+    /// The operand of the rows that acts at one end of the norm: `NAME_at` loads eight elements, `NAME_one` one.
+    fn beside_norm(&mut self, name: &str, slot: Option<Slot>) {
+        let load = |suffix: &str| match slot {
+            Some(slot) => format!("load_{slot}{suffix}(row.{slot} + i)"),
+            None if suffix.is_empty() => "Octet(vec4<f32>(0.0), vec4<f32>(0.0))".into(),
+            None => "0.0".into(),
+        };
+        let what = slot.map_or("nothing", Slot::name);
+        self.line(format_args!("// What acts {name} the norm: {what}.\nfn {name}_at(row: Row, i: u32) -> Octet {{\n    return {};\n}}\n", load("")));
+        self.line(format_args!("fn {name}_one(row: Row, i: u32) -> f32 {{\n    return {};\n}}\n", load("_one")));
+    }
+
+    /// What is normalised: the input, its sum with a residual, or its product with a gate.
+    fn value(&mut self, plan: &Plan) {
         let spec = &plan.spec;
+        self.beside_norm("before", operand_before(spec));
         if let Some(residual) = spec.residual_dtype() {
             let other = if spec.adds_after() { spec.norm_dtype() } else { spec.input };
             let is_f16 = other == DType::F16 && residual == DType::F16;
             self.add(if is_f16 { part!("sum_plain") } else { part!("sum_exact") });
         }
+        if spec.gate.is_some() {
+            self.add(part!("silu"));
+        }
         match spec.residual_out_dtype() {
-            None => self.add(part!("value_input")),
             Some(dtype) => {
                 self.beside(plan, Slot::ResidualOut, dtype);
                 self.cast_as("sum", spec.sum_rounded_to());
                 self.add(part!("value_sum"));
             }
+            None if spec.gates_input() => self.add(part!("value_gated")),
+            None => self.add(part!("value_input")),
         }
-        if spec.adds_after() {
-            self.cast_as("normed", Some(spec.norm_dtype()).filter(|dtype| dtype.is_half()));
-            self.add(part!("after_sum"));
-        } else {
-            self.add(part!("after_none"));
+    }
+
+    /// From what is normalised to what is written.
+    fn result(&mut self, plan: &Plan) {
+        let spec = &plan.spec;
+        self.add(if spec.centered { part!("centered_at_mean") } else { part!("centered_not") });
+        self.add(if spec.statistics_length() < spec.group_length() { part!("far_perhaps") } else { part!("far_never") });
+        match spec.normalized_dtype() {
+            None => self.add(part!("cast_none")),
+            Some(dtype) => self.add_for(part!("cast_half"), &[("DTYPE", dtype.name())]),
         }
+        self.add(if spec.bias.is_some() { part!("bias_present") } else { part!("bias_absent") });
+        self.add(part!("finish"));
+
+        let gate = spec.output_gate();
+        let slot = if spec.adds_after() { Some(Slot::Residual) } else { gate.map(|_| Slot::Gate) };
+        self.beside_norm("after", slot);
+        let half = Some(spec.norm_dtype()).filter(|dtype| dtype.is_half());
+        match gate {
+            Some(gate) => {
+                self.cast_as("normed", half.filter(|_| gate.rounded));
+                self.add(if gate.rounded { part!("gate_rounded") } else { part!("gate_unrounded") });
+                self.add(part!("after_gate"));
+            }
+            None if spec.adds_after() => {
+                self.cast_as("normed", half);
+                self.add(part!("after_sum"));
+            }
+            None => self.add(part!("after_none")),
+        }
+    }
+
+    /// How a row is written, and what is written beside it.
+    fn output(&mut self, plan: &Plan) {
+        let spec = &plan.spec;
+        let output = spec.output_dtype();
+        let store = match output.size() {
+            1 => part!("store_codes"),
+            2 => part!("store_half"),
+            _ => part!("store_f32"),
+        };
+        self.add_for(store, &[("BUFFER", &buffer_of(plan, Slot::Output)), ("DTYPE", output.name())]);
+        self.edges(plan);
+        match spec.rstd {
+            true => self.add_for(part!("rstd_kept"), &[("BUFFER", &buffer_of(plan, Slot::Rstd))]),
+            false => self.add(part!("rstd_absent")),
+        }
+        match spec.quantized {
+            None => self.add(part!("codes_none")),
+            Some(quantized) if quantized.scale.is_some() => self.add(part!("codes_static")),
+            Some(_) => {
+                self.add_for(part!("codes_dynamic"), &[("BUFFER", &buffer_of(plan, Slot::Scale))]);
+                self.add(if plan.order.rest() > 0 { part!("top_of_rest") } else { part!("top_of_rest_none") });
+            }
+        }
+    }
+
+    /// How a row's scale is found.
+    fn scale(&mut self, plan: &Plan) {
+        let spec = &plan.spec;
+        if spec.shards().is_some() {
+            return self.add(include_str!("../shaders/apply.wgsl"));
+        }
+        self.add(match (spec.writes_scale(), spec.largest_product_will_do()) {
+            (false, _) => part!("note_nothing"),
+            (true, false) => part!("note_unused"),
+            (true, true) => part!("note_product"),
+        });
+        if spec.centered {
+            self.tree("deviation_", plan.order.blocks());
+            return self.add(include_str!("../shaders/layer_norm.wgsl"));
+        }
+        self.add(part!("square_sums"));
+        self.add(include_str!("../shaders/rms_norm.wgsl"));
     }
 
     fn cast_as(&mut self, what: &str, dtype: Option<DType>) {
@@ -300,49 +417,51 @@ impl Text {
         self.add(part);
     }
 
-    /// The elements behind the last whole octet, by name: there is no loop over them, and none where there are none.
-    fn rest_octet(&mut self, plan: &Plan) {
+    /// The elements that are summed behind the last whole octet, by name: there is no loop over them, and none where there are none.
+    fn rest_octets(&mut self, plan: &Plan) {
         let order = &plan.order;
-        let octet = |slot: Slot| {
-            let element = |i: u64| match i < order.rest() {
-                true => format!("load_{slot}_one(row.{slot} + {}u)", order.whole_octets() * 8 + i),
+        let octet = |load: &dyn Fn(u64) -> String| {
+            let element = |i: u64| match i < order.summed_rest() {
+                true => load(order.summed_octets() * 8 + i),
                 false => "0.0".into(),
             };
             let [low, high] = [0, 4].map(|first| (first..first + 4).map(element).collect::<Vec<_>>().join(", "));
             format!("Octet(vec4<f32>({low}), vec4<f32>({high}))")
         };
-        self.line(format_args!("// The elements behind the last whole octet, and zeros.\nfn rest_octet(row: Row) -> Octet {{"));
-        self.line(format_args!("    return value_of({}, {});\n}}\n", octet(Slot::Input), octet(Slot::Residual)));
+        let x = octet(&|i| format!("load_input_one(row.input + {i}u)"));
+        let p = octet(&|i| format!("before_one(row, {i}u)"));
+        self.line(format_args!("// The elements that are summed behind the last whole octet, and zeros."));
+        self.line(format_args!("fn rest_octets(row: Row) -> RestOctets {{\n    return RestOctets({x}, {p});\n}}\n"));
     }
 
     /// The tree over the blocks of a lane, as a binary counter of partial sums: level k holds the sum of 2^k blocks. An array
     /// of levels would need no text of its own, but local arrays indexed by a variable are what old shader compilers give up
     /// on (case O2).
-    fn tree(&mut self, blocks: u64) {
+    fn tree(&mut self, name: &str, blocks: u64) {
         let top = blocks.max(1).ilog2();
         for level in 0..=top {
-            self.line(format_args!("var<private> level_{level}: Octet;"));
+            self.line(format_args!("var<private> {name}level_{level}: Octet;"));
         }
-        self.line(format_args!("\nfn begin_blocks() {{"));
+        self.line(format_args!("\nfn begin_{name}blocks() {{"));
         for level in 0..=top {
-            self.line(format_args!("    level_{level} = Octet(vec4<f32>(0.0), vec4<f32>(0.0));"));
+            self.line(format_args!("    {name}level_{level} = Octet(vec4<f32>(0.0), vec4<f32>(0.0));"));
         }
         self.line(format_args!(
-            "}}\n\n// Adds a block: a carry runs up while levels are taken.\nfn join_block(block: u32, sum: Octet) {{"
+            "}}\n\n// Adds a block: a carry runs up while levels are taken.\nfn join_{name}block(block: u32, sum: Octet) {{"
         ));
         self.line(format_args!("    var carry = sum;"));
         for level in 0..top {
             self.line(format_args!(
-                "    if ((block & {}u) == 0u) {{\n        level_{level} = carry;\n        return;\n    }}",
+                "    if ((block & {}u) == 0u) {{\n        {name}level_{level} = carry;\n        return;\n    }}",
                 1u64 << level
             ));
-            self.line(format_args!("    carry = level_{level} + carry;"));
+            self.line(format_args!("    carry = {name}level_{level} + carry;"));
         }
-        self.line(format_args!("    level_{top} = carry;\n}}\n\n// The sum of all blocks: the levels that are taken, from the lowest.\nfn joined_blocks() -> Octet {{"));
+        self.line(format_args!("    {name}level_{top} = carry;\n}}\n\n// The sum of all blocks: the levels that are taken, from the lowest.\nfn joined_{name}blocks() -> Octet {{"));
         let taken: Vec<_> = (0..=top).filter(|level| blocks >> level & 1 == 1).collect();
         let mut sum = String::new();
         for level in taken {
-            sum = if sum.is_empty() { format!("level_{level}") } else { format!("(level_{level} + {sum})") };
+            sum = if sum.is_empty() { format!("{name}level_{level}") } else { format!("({name}level_{level} + {sum})") };
         }
         self.line(format_args!("    return {sum};\n}}\n"));
     }

@@ -5,12 +5,17 @@ use std::str::FromStr;
 
 use crate::dtype::DType;
 use crate::error::{Detail, Error, Result};
+use crate::gate::Gate;
+use crate::groups::WeightOf;
+use crate::quantized::Quantized;
 use crate::residual::Residual;
+use crate::shard::Shard;
+use crate::slot::Slot;
 use crate::values::Values;
 
-/// A published definition of RMSNorm: a named point in the parameter space of [`NormSpec`].
+/// A published definition: a named point in the parameter space of [`NormSpec`].
 ///
-/// All five compute `x · r` with `r = 1/sqrt(mean(x²) + eps)` in f32 and differ in where they round, in what the weight
+/// All but the last compute `x · r` with `r = 1/sqrt(mean(x²) + eps)` in f32 and differ in where they round, in what the weight
 /// means and in the output's dtype.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -27,11 +32,15 @@ pub enum Preset {
     T5,
     /// `round(x / sqrt(mean(x²) + eps)) · w`: ONNX `RMSNormalization` (opset 23), with the output in the scale's dtype.
     Onnx,
+    /// LayerNorm, which takes the mean off first: `round((x - mean(x)) · r · w + b)` with `r = 1/sqrt(var(x) + eps)`. PyTorch's
+    /// `F.layer_norm`.
+    LayerNorm,
 }
 
 impl Preset {
     /// All of them.
-    pub const ALL: [Preset; 5] = [Preset::Torch, Preset::Llama, Preset::Gemma, Preset::T5, Preset::Onnx];
+    pub const ALL: [Preset; 6] =
+        [Preset::Torch, Preset::Llama, Preset::Gemma, Preset::T5, Preset::Onnx, Preset::LayerNorm];
 
     /// The preset's name in lower case.
     pub const fn name(self) -> &'static str {
@@ -41,13 +50,14 @@ impl Preset {
             Preset::Gemma => "gemma",
             Preset::T5 => "t5",
             Preset::Onnx => "onnx",
+            Preset::LayerNorm => "layer_norm",
         }
     }
 
-    /// The norm of `hidden` channels under this preset: f32 throughout, with a weight and no bias, until told otherwise.
+    /// The norm of `hidden` channels under this preset: f32 throughout, with a weight (LayerNorm: and a bias), until told otherwise.
     pub const fn spec(self, hidden: u64, eps: f32) -> NormSpec {
         let (weight_offset, cast, output) = match self {
-            Preset::Torch => (0.0, CastOrder::AfterWeight, OutputRule::Input),
+            Preset::Torch | Preset::LayerNorm => (0.0, CastOrder::AfterWeight, OutputRule::Input),
             Preset::Llama => (0.0, CastOrder::ToInput, OutputRule::Promoted),
             Preset::Gemma => (1.0, CastOrder::AfterWeight, OutputRule::Input),
             Preset::T5 => (0.0, CastOrder::ToHalfWeight, OutputRule::HalfWeight),
@@ -59,10 +69,18 @@ impl Preset {
             input: DType::F32,
             weight: Some(DType::F32),
             weight_offset,
-            bias: None,
+            bias: if matches!(self, Preset::LayerNorm) { Some(DType::F32) } else { None },
+            weight_of: WeightOf::Row,
+            centered: matches!(self, Preset::LayerNorm),
+            groups: 1,
+            statistics_length: None,
             residual: None,
+            gate: None,
             cast,
             output,
+            rstd: false,
+            quantized: None,
+            shard: None,
         }
     }
 }
@@ -77,7 +95,8 @@ impl FromStr for Preset {
     type Err = Error;
     fn from_str(name: &str) -> Result<Self> {
         Preset::ALL.into_iter().find(|p| p.name() == name).ok_or_else(|| {
-            Error::Spec(Detail::new("preset", "torch, llama, gemma, t5 or onnx", format!("{name:?}"), "choose one of these"))
+            let expected = Preset::ALL.map(Preset::name).join(", ");
+            Error::Spec(Detail::new("preset", expected, format!("{name:?}"), "choose one of these"))
         })
     }
 }
@@ -147,12 +166,28 @@ pub struct NormSpec {
     pub weight_offset: f32,
     /// The bias's dtype (one value a channel), `None` for none.
     pub bias: Option<DType>,
+    /// What weight and bias have values for.
+    pub weight_of: WeightOf,
+    /// Whether the mean is taken off first: LayerNorm.
+    pub centered: bool,
+    /// Groups of channels, each with a statistic of its own: 1 where a row has one.
+    pub groups: u64,
+    /// Channels (of each group, the first) that the statistic is made of, where not of all.
+    pub statistics_length: Option<u64>,
     /// What is added to the input, or to the result, `None` for nothing.
     pub residual: Option<Residual>,
+    /// What the input, or the result, is multiplied by, `None` for nothing.
+    pub gate: Option<Gate>,
     /// Whether the normalised value is rounded before the weight.
     pub cast: CastOrder,
     /// Which dtype the output has.
     pub output: OutputRule,
+    /// Whether the scale of each row (of each group) is written beside the output.
+    pub rstd: bool,
+    /// Output in codes of 8 bits, `None` for output as it is.
+    pub quantized: Option<Quantized>,
+    /// Which half of a sharded norm this is, `None` for a whole one.
+    pub shard: Option<Shard>,
 }
 
 impl NormSpec {
@@ -177,7 +212,12 @@ impl NormSpec {
         Preset::Onnx.spec(hidden, eps)
     }
 
-    /// The same with input, weight, bias and residual (those that it has) in `dtype`; the output follows the preset's rule.
+    /// [`Preset::LayerNorm`]: the mean taken off first, with weight and bias.
+    pub const fn layer_norm(hidden: u64, eps: f32) -> Self {
+        Preset::LayerNorm.spec(hidden, eps)
+    }
+
+    /// The same with input, weight, bias, residual and gate (those that it has) in `dtype`; the output follows the preset's rule.
     pub const fn dtype(mut self, dtype: DType) -> Self {
         self.input = dtype;
         if self.weight.is_some() {
@@ -188,6 +228,9 @@ impl NormSpec {
         }
         if let Some(residual) = &mut self.residual {
             residual.dtype = dtype;
+        }
+        if let Some(gate) = &mut self.gate {
+            gate.dtype = dtype;
         }
         self
     }
@@ -214,6 +257,17 @@ impl NormSpec {
     /// The same with a bias in `dtype`.
     pub const fn bias(mut self, dtype: DType) -> Self {
         self.bias = Some(dtype);
+        self
+    }
+    /// The same without a bias.
+    pub const fn without_bias(mut self) -> Self {
+        self.bias = None;
+        self
+    }
+    /// The same with the scale of each row (of each group), `1/sqrt(mean + eps)`, written beside the output in f32: what a backward pass
+    /// wants. It is 0 for a row of zeros with eps 0, and infinite where f32 does not hold it.
+    pub const fn rstd(mut self) -> Self {
+        self.rstd = true;
         self
     }
     /// The same with another rounding order.
@@ -255,36 +309,57 @@ impl NormSpec {
     /// Those of [`NormSpec::validate`].
     pub fn initial_weight(&self) -> Result<Values> {
         self.validate()?;
-        let length = if self.weight.is_some() { self.hidden as usize } else { 0 };
+        let length = if self.weight.is_some() { self.weight_length() as usize } else { 0 };
         Ok(Values::round_from(self.weight.unwrap_or(DType::F32), &vec![1.0 - f64::from(self.weight_offset); length]))
     }
 
-    /// Checks every field.
-    ///
-    /// # Errors
-    /// [`Error::Spec`] for hidden 0 or beyond 2^32, an eps that is negative or not finite, or a weight offset that is not finite.
-    pub fn validate(&self) -> Result<()> {
-        let wrong = |argument: &str, expected: &str, actual: String, remedy: &str| {
-            Err(Error::Spec(Detail::new(argument, expected, actual, remedy)))
-        };
-        if self.hidden == 0 {
-            return wrong("hidden", "at least 1", "0".into(), "pass the length of the last dimension");
+    /// The name of what is computed: `rms_norm`, `layer_norm`, `stats` or `apply`.
+    pub fn operation(&self) -> &'static str {
+        match self.shard {
+            Some(Shard::Stats) => "stats",
+            Some(Shard::Apply { .. }) => "apply",
+            None if self.centered => "layer_norm",
+            None => "rms_norm",
         }
-        if self.hidden > u64::from(u32::MAX) {
-            return wrong("hidden", "less than 2^32", self.hidden.to_string(), "shard the row");
+    }
+
+    /// The dtype of an operand, `None` where this norm has none.
+    pub fn dtype_of(&self, slot: Slot) -> Option<DType> {
+        match slot {
+            Slot::Input => Some(self.input),
+            Slot::Weight => self.weight,
+            Slot::Bias => self.bias,
+            Slot::Residual => self.residual_dtype(),
+            Slot::Gate => self.gate.map(|gate| gate.dtype),
+            Slot::Statistics => self.shards().map(|_| DType::F32),
+            Slot::ResidualOut => self.residual_out_dtype(),
+            Slot::Rstd => self.rstd.then_some(DType::F32),
+            Slot::Scale => self.writes_scale().then_some(DType::F32),
+            Slot::Output => Some(self.output_dtype()),
         }
-        if !(self.eps.is_finite() && self.eps >= 0.0) {
-            return wrong(
-                "eps",
-                "a finite number of at least 0",
-                format!("{:?}", self.eps),
-                "models use 1e-6 or 1e-5; see the checkpoint's config",
-            );
+    }
+
+    /// Elements of an operand: in each of its rows, or, of weight and bias, in all.
+    pub const fn length_of(&self, slot: Slot) -> u64 {
+        match slot {
+            Slot::Weight | Slot::Bias => self.weight_length(),
+            Slot::Rstd | Slot::Scale => self.groups,
+            Slot::Statistics => match self.shards() {
+                Some(shards) => shards.saturating_mul(2),
+                None => 0,
+            },
+            Slot::Output if matches!(self.shard, Some(Shard::Stats)) => 2,
+            _ => self.hidden,
         }
-        if !self.weight_offset.is_finite() {
-            return wrong("weight_offset", "a finite number", format!("{:?}", self.weight_offset), "use 0, or 1 for Gemma");
+    }
+
+    /// Elements from one row of a dense operand to the next. Rows of codes are padded to whole words.
+    pub fn dense_stride(&self, slot: Slot) -> u64 {
+        let length = self.length_of(slot);
+        match self.dtype_of(slot) {
+            Some(dtype) if dtype.is_code() => length.saturating_add(3) / 4 * 4,
+            _ => length,
         }
-        Ok(())
     }
 
     /// The rows of a tensor of this shape: the product of all dimensions but the last.

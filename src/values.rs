@@ -1,8 +1,10 @@
 //! Elements on the host, borrowed or owned, of any dtype.
 
+use std::ops::Range;
+
 use half::{bf16, f16};
 
-use crate::dtype::{DType, Element};
+use crate::dtype::{DType, Element, F8E4M3};
 use crate::error::{Detail, Error, Result};
 
 /// Borrowed elements of any dtype.
@@ -15,6 +17,23 @@ pub enum Slice<'a> {
     F16(&'a [f16]),
     /// bfloat16.
     BF16(&'a [bf16]),
+    /// Whole numbers of 8 bits.
+    I8(&'a [i8]),
+    /// Numbers of 8 bits.
+    F8E4M3(&'a [F8E4M3]),
+}
+
+/// The same expression for the elements of a slice or of values, whatever their dtype.
+macro_rules! for_each_dtype {
+    ($of:expr, $kind:ident, $v:ident => $body:expr) => {
+        match $of {
+            $kind::F32($v) => $body,
+            $kind::F16($v) => $body,
+            $kind::BF16($v) => $body,
+            $kind::I8($v) => $body,
+            $kind::F8E4M3($v) => $body,
+        }
+    };
 }
 
 impl<'a, T: Element> From<&'a [T]> for Slice<'a> {
@@ -44,11 +63,7 @@ impl<'a> From<&'a Values> for Slice<'a> {
 impl<'a> Slice<'a> {
     /// Elements.
     pub fn len(self) -> usize {
-        match self {
-            Slice::F32(v) => v.len(),
-            Slice::F16(v) => v.len(),
-            Slice::BF16(v) => v.len(),
-        }
+        for_each_dtype!(self, Slice, v => v.len())
     }
 
     /// Whether there are none.
@@ -58,20 +73,15 @@ impl<'a> Slice<'a> {
 
     /// Their dtype.
     pub fn dtype(self) -> DType {
-        match self {
-            Slice::F32(_) => DType::F32,
-            Slice::F16(_) => DType::F16,
-            Slice::BF16(_) => DType::BF16,
+        fn of<T: Element>(_: &[T]) -> DType {
+            T::DTYPE
         }
+        for_each_dtype!(self, Slice, v => of(v))
     }
 
     /// The exact value of element `index`, where there is one.
     pub fn get(self, index: usize) -> Option<f64> {
-        match self {
-            Slice::F32(v) => v.get(index).map(|x| x.widen()),
-            Slice::F16(v) => v.get(index).map(|x| x.widen()),
-            Slice::BF16(v) => v.get(index).map(|x| x.widen()),
-        }
+        for_each_dtype!(self, Slice, v => v.get(index).map(|x| x.widen()))
     }
 
     /// [`Slice::get`] for an index that was checked: a NaN past the end, which no comparison passes.
@@ -81,20 +91,18 @@ impl<'a> Slice<'a> {
 
     /// All values, exact.
     pub fn widen(self) -> Vec<f64> {
-        match self {
-            Slice::F32(v) => v.iter().map(|x| x.widen()).collect(),
-            Slice::F16(v) => v.iter().map(|x| x.widen()).collect(),
-            Slice::BF16(v) => v.iter().map(|x| x.widen()).collect(),
-        }
+        for_each_dtype!(self, Slice, v => v.iter().map(|x| x.widen()).collect())
     }
 
     /// Their bytes.
     pub fn bytes(self) -> &'a [u8] {
-        match self {
-            Slice::F32(v) => bytemuck::cast_slice(v),
-            Slice::F16(v) => bytemuck::cast_slice(v),
-            Slice::BF16(v) => bytemuck::cast_slice(v),
-        }
+        for_each_dtype!(self, Slice, v => bytemuck::cast_slice(v))
+    }
+
+    /// Some of them: those of `range` that are there.
+    pub fn range(self, range: Range<usize>) -> Self {
+        let (start, end) = (range.start.min(self.len()), range.end.min(self.len()));
+        for_each_dtype!(self, Slice, v => Element::slice(&v[start..end.max(start)]))
     }
 }
 
@@ -108,6 +116,10 @@ pub enum Values {
     F16(Vec<f16>),
     /// bfloat16.
     BF16(Vec<bf16>),
+    /// Whole numbers of 8 bits.
+    I8(Vec<i8>),
+    /// Numbers of 8 bits.
+    F8E4M3(Vec<F8E4M3>),
 }
 
 impl Values {
@@ -120,6 +132,8 @@ impl Values {
             DType::F32 => Values::F32(all(values)),
             DType::F16 => Values::F16(all(values)),
             DType::BF16 => Values::BF16(all(values)),
+            DType::I8 => Values::I8(all(values)),
+            DType::F8E4M3 => Values::F8E4M3(all(values)),
         }
     }
 
@@ -129,16 +143,14 @@ impl Values {
             DType::F32 => Values::F32(bytes.chunks_exact(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect()),
             DType::F16 => Values::F16(bytes.chunks_exact(2).map(|b| f16::from_le_bytes([b[0], b[1]])).collect()),
             DType::BF16 => Values::BF16(bytes.chunks_exact(2).map(|b| bf16::from_le_bytes([b[0], b[1]])).collect()),
+            DType::I8 => Values::I8(bytes.iter().map(|&b| b as i8).collect()),
+            DType::F8E4M3 => Values::F8E4M3(bytes.iter().map(|&b| F8E4M3(b)).collect()),
         }
     }
 
     /// Borrows them.
     pub fn as_slice(&self) -> Slice<'_> {
-        match self {
-            Values::F32(v) => Slice::F32(v),
-            Values::F16(v) => Slice::F16(v),
-            Values::BF16(v) => Slice::BF16(v),
-        }
+        for_each_dtype!(self, Values, v => Element::slice(v))
     }
 
     /// The elements as a `Vec<T>`.

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use libtest_mimic::{Arguments, Failed, Trial};
 use safetensors::{Dtype, SafeTensors};
 use wgpu_rmsnorm::verify::{check, check_all};
-use wgpu_rmsnorm::{CastOrder, DType, Gpu, Inputs, NormSpec, Outputs, Preset, Values, reference};
+use wgpu_rmsnorm::{CastOrder, DType, Gpu, Inputs, NormSpec, Outputs, Preset, Slot, Values, reference};
 
 /// One file: a norm, its operands, the framework's output and the truth.
 struct Golden {
@@ -35,7 +35,7 @@ impl Golden {
         let input = values("x")?;
         let some = |name: &str| if tensors.names().contains(&name) { values(name).map(Some) } else { Ok(None) };
         let (weight, residual) = (some("weight")?, some("residual")?);
-        let outputs = Outputs::new(values("y")?).residual_out(some("residual_out")?);
+        let outputs = Outputs::new(values("y")?).with(Slot::ResidualOut, some("residual_out")?);
         let preset: Preset = text("preset").ok_or("no preset")?.parse()?;
         let hidden = *tensors.tensor("x")?.shape().last().ok_or("rank 0")? as u64;
         let mut spec = preset.spec(hidden, text("eps").ok_or("no eps")?.parse()?);
@@ -103,7 +103,7 @@ fn main() -> ExitCode {
 fn the_reference_is_exact(golden: &Golden) -> Result<(), Failed> {
     let plain = golden.spec.cast(CastOrder::AfterWeight).unrounded();
     let allowed = if golden.residual.is_some() { 1.5 } else { 0.5 };
-    for (index, (ours, exact)) in reference::rms_norm(&plain, &golden.inputs())?.into_iter().zip(&golden.exact).enumerate() {
+    for (index, (ours, exact)) in reference::norm(&plain, &golden.inputs())?.into_iter().zip(&golden.exact).enumerate() {
         if (ours - exact).abs() > DType::F32.ulp(*exact) * allowed {
             return Err(format!("element {index}: {ours:e}, exact {exact:e}").into());
         }
@@ -138,10 +138,10 @@ const APART: [(&str, Preset, bool); 9] = [
 ];
 
 fn presets_differ(golden: &Golden, other: Preset, differ: bool) -> Result<(), Failed> {
-    let dtype = golden.outputs.output.as_slice().dtype();
+    let dtype = golden.outputs.output().as_slice().dtype();
     let mut spec = other.spec(golden.spec.hidden, golden.spec.eps).input(golden.spec.input).output(dtype);
     spec.weight = golden.spec.weight;
-    let outcome = check(&spec, &golden.inputs(), golden.outputs.output.as_slice())?;
+    let outcome = check(&spec, &golden.inputs(), golden.outputs.output().as_slice())?;
     if outcome.passed() == differ { Err(format!("{outcome:?}").into()) } else { Ok(()) }
 }
 
@@ -157,7 +157,7 @@ fn onnx(gpu: &Gpu) -> Result<(), Failed> {
         let (xs, ws) = (Values::round_from(input, &x), Values::round_from(scale, &w));
         let inputs = Inputs::new(&xs).weight(&ws);
         let mut spec = NormSpec::onnx(hidden as u64, eps).input(input).weight(scale);
-        let truth = reference::rms_norm(&spec, &inputs)?;
+        let truth = reference::norm(&spec, &inputs)?;
         for (row, x) in x.chunks(hidden).enumerate() {
             let root = (x.iter().map(|v| v * v).sum::<f64>() / hidden as f64 + f64::from(eps)).sqrt();
             for (i, (&x, &w)) in x.iter().zip(&w).enumerate() {

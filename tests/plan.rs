@@ -1,9 +1,9 @@
 //! The planner, without a GPU: cases and properties.
 
 use proptest::prelude::*;
-use wgpu_rmsnorm::plan::{SharedWords, Slot};
+use wgpu_rmsnorm::plan::SharedWords;
 use wgpu_rmsnorm::verify::{Tier, cases};
-use wgpu_rmsnorm::{Access, Caps, DType, DeviceKind, Error, Force, Layout, NormSpec, Order, Placement, Plan, Rung};
+use wgpu_rmsnorm::{Access, Caps, DType, DeviceKind, Error, Force, Layout, NormSpec, Order, Placement, Plan, Rung, Slot};
 
 fn plan(spec: &NormSpec, caps: &Caps, rows: u64) -> Plan {
     Plan::new(spec, caps, &Layout::contiguous(spec, rows), rows).unwrap()
@@ -11,8 +11,6 @@ fn plan(spec: &NormSpec, caps: &Caps, rows: u64) -> Plan {
 
 /// What holds for every plan.
 fn check(plan: &Plan, caps: &Caps, layout: &Layout) -> Result<(), TestCaseError> {
-    let Layout { input, weight, bias, residual, residual_out, output } = *layout;
-    let sizes = [Some(input), weight, bias, residual, residual_out, Some(output)];
     // Every row once, in order.
     let mut next = 0;
     for chunk in &plan.chunks {
@@ -21,7 +19,7 @@ fn check(plan: &Plan, caps: &Caps, layout: &Layout) -> Result<(), TestCaseError>
         next += chunk.rows;
         // Every binding within its buffer, the limit and the alignment.
         for (binding, &(offset, size)) in plan.bindings.iter().zip(&chunk.ranges) {
-            let buffer = sizes.iter().flatten().find(|p| p.buffer == binding.buffer).unwrap();
+            let buffer = layout.places().map(|(_, p)| p).find(|p| p.buffer == binding.buffer).unwrap();
             prop_assert_eq!(offset % u64::from(caps.storage_alignment), 0);
             prop_assert!(size <= caps.max_binding && size > 0, "{} bytes", size);
             prop_assert!(offset + size <= buffer.size, "{}..{} of {}", offset, offset + size, buffer.size);
@@ -29,15 +27,11 @@ fn check(plan: &Plan, caps: &Caps, layout: &Layout) -> Result<(), TestCaseError>
         }
         // The last element of the chunk lies within the binding of everything that has rows.
         let params = &chunk.params;
-        for (slot, dtype, start, stride) in [
-            (Slot::Input, Some(plan.spec.input), params.input_start, params.input_stride),
-            (Slot::Residual, plan.spec.residual_dtype(), params.residual_start, params.residual_stride),
-            (Slot::ResidualOut, plan.spec.residual_out_dtype(), params.residual_out_start, params.residual_out_stride),
-            (Slot::Output, Some(plan.spec.output_dtype()), params.output_start, params.output_stride),
-        ] {
-            let Some(dtype) = dtype else { continue };
+        for slot in Slot::ALL.into_iter().filter(|slot| slot.is_by_row()) {
+            let Some(dtype) = plan.spec.dtype_of(slot) else { continue };
+            let (start, stride) = (params.start(slot), params.stride(slot));
             let index = plan.bindings.iter().position(|b| b.operands.contains(&slot)).unwrap();
-            let last = u64::from(start) + (chunk.rows - 1) * u64::from(stride) + plan.spec.hidden;
+            let last = u64::from(start) + (chunk.rows - 1) * u64::from(stride) + plan.spec.length_of(slot);
             prop_assert!(last * dtype.size() <= chunk.ranges[index].1);
             prop_assert!(last <= u64::from(u32::MAX));
         }
@@ -45,7 +39,7 @@ fn check(plan: &Plan, caps: &Caps, layout: &Layout) -> Result<(), TestCaseError>
         for rows in [1, chunk.rows / 2 + 1, chunk.rows] {
             let [x, y] = plan.grid(chunk, rows);
             prop_assert!(x >= 1 && y >= 1 && x <= caps.max_workgroups && y <= caps.max_workgroups);
-            prop_assert!(u64::from(x) * u64::from(y) * u64::from(plan.rows_per_group()) >= rows);
+            prop_assert!(u64::from(x) * u64::from(y) * u64::from(plan.rows_per_group()) >= plan.inner_rows(rows));
             prop_assert_eq!(Plan::digits_of(rows).iter().rev().fold(0u64, |n, &d| n * 256 + u64::from(d)), rows);
         }
         // Two writable bindings never overlap: browsers refuse that.
@@ -71,9 +65,9 @@ fn no_word_has_two_owners(plan: &Plan) -> Result<(), TestCaseError> {
     let size = plan.spec.output_dtype().size();
     for chunk in plan.chunks.iter().filter(|_| plan.shared_words != SharedWords::Everywhere) {
         let row_word = |row: u64, element: u64| {
-            (u64::from(chunk.params.output_start) + row * u64::from(chunk.params.output_stride) + element) * size / 4
+            (u64::from(chunk.params.start(Slot::Output)) + row * u64::from(chunk.params.stride(Slot::Output)) + element) * size / 4
         };
-        let shift = u64::from(plan.shared_words == SharedWords::InPairs && chunk.params.output_start % 2 == 1);
+        let shift = u64::from(plan.shared_words == SharedWords::InPairs && chunk.params.start(Slot::Output) % 2 == 1);
         let group = |row: u64| (row + shift) / u64::from(plan.rows_per_group());
         for row in 1..chunk.rows.min(40) {
             let shared = row_word(row - 1, plan.spec.hidden - 1) == row_word(row, 0);
@@ -135,12 +129,10 @@ proptest! {
         let rows_end = (sum_at + row_bytes(residual)).max(output_at + row_bytes(output)).max(input_at + row_bytes(input));
         let size = rows_end.max(weight_at + hidden * 4).next_multiple_of(4);
         let place = |buffer: u32, offset| Placement { buffer: if arena { 0 } else { buffer }, size, offset, row_stride: hidden + gap };
-        let layout = Layout {
-            weight: Some(place(1, weight_at)),
-            residual: spec.residual_dtype().map(|_| place(3, residual_at)),
-            residual_out: spec.residual_out_dtype().map(|_| place(4, sum_at)),
-            ..Layout::of_rows(place(0, input_at), place(2, output_at))
-        };
+        let mut layout = Layout::of_rows(place(0, input_at), place(2, output_at)).with(Slot::Weight, place(1, weight_at));
+        for (slot, place) in [(Slot::Residual, place(3, residual_at)), (Slot::ResidualOut, place(4, sum_at))] {
+            layout = if spec.dtype_of(slot).is_some() { layout.with(slot, place) } else { layout };
+        }
         match Plan::new(&spec, &caps, &layout, rows) {
             Ok(plan) => check(&plan, &caps, &layout)?,
             // A limit may be in the way, and nothing else.
@@ -262,7 +254,7 @@ fn distant_operands_of_one_buffer_have_bindings_of_their_own() {
     let spec = NormSpec::torch(4096, 1e-6);
     let rows = Placement { buffer: 0, size: 1 << 30, offset: 1 << 29, row_stride: 4096 };
     let weight = Placement { offset: 0, ..rows };
-    let layout = Layout { weight: Some(weight), ..Layout::of_rows(rows, rows) };
+    let layout = Layout::of_rows(rows, rows).with(Slot::Weight, weight);
     let plan = Plan::new(&spec, &Caps::webgpu_defaults(), &layout, 100).unwrap();
     let operands: Vec<_> = plan.bindings.iter().map(|b| (b.operands.clone(), b.writable)).collect();
     assert_eq!(operands, [(vec![Slot::Weight], true), (vec![Slot::Input, Slot::Output], true)]);
@@ -283,8 +275,8 @@ fn an_alignment_that_is_no_power_of_two_is_rounded_up_to_one() {
 #[test]
 fn strides_of_weight_and_bias_are_ignored() {
     let spec = NormSpec::torch(8, 1e-6);
-    let mut layout = Layout::contiguous(&spec, 2);
-    layout.weight.as_mut().unwrap().row_stride = u64::MAX;
+    let layout = Layout::contiguous(&spec, 2);
+    let layout = layout.with(Slot::Weight, Placement { row_stride: u64::MAX, ..layout.get(Slot::Weight).unwrap() });
     assert_eq!(Plan::new(&spec, &Caps::webgpu_defaults(), &layout, 2).unwrap().bytes(u64::MAX), u64::MAX);
 }
 

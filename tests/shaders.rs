@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use naga::back::{glsl, hlsl, msl, spv};
 use naga::proc::BoundsCheckPolicies;
 use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
-use wgpu_rmsnorm::{Access, Caps, DType, DeviceKind, Force, Layout, NormSpec, Plan, Preset, Rung, Shader};
+use wgpu_rmsnorm::{Access, Caps, DType, DeviceKind, Force, Layout, NormSpec, Placement, Plan, Preset, Rung, Shader, Slot};
 
 /// Plans that differ in every way in which the text can differ.
 fn plans() -> Vec<Plan> {
@@ -51,24 +51,49 @@ fn plans() -> Vec<Plan> {
                 }
             }
         }
+        family(&mut |spec, rows| add(&spec, &caps, &Layout::contiguous(&spec, rows), rows, Force::default()));
         // One buffer for all: bindings become writable, or one.
         for (dtype, apart) in [(DType::F32, 4096), (DType::F16, 4096), (DType::BF16, 64)] {
             let spec = NormSpec::torch(32, 0.0).dtype(dtype).without_weight();
-            let mut layout = Layout::contiguous(&spec, 1);
-            layout.output.buffer = layout.input.buffer;
-            layout.input.size = 1 << 20;
-            layout.output.size = 1 << 20;
-            layout.output.offset = layout.input.offset + apart.max(32 * dtype.size());
-            add(&spec, &caps, &layout, 1, Force::default());
+            let layout = Layout::contiguous(&spec, 1);
+            let [input, output] = [Slot::Input, Slot::Output].map(|slot| layout.get(slot).unwrap());
+            let arena = Placement { size: 1 << 20, ..input };
+            let offset = apart.max(32 * dtype.size());
+            add(&spec, &caps, &Layout::of_rows(arena, Placement { offset, ..arena }), 1, Force::default());
             // Half types from an odd element: boundaries of rows inside words.
-            let mut layout = Layout::contiguous(&spec, 6);
-            layout.output.size += 16;
-            layout.output.offset = dtype.size();
-            add(&spec, &caps, &layout, 5, Force::default());
+            let odd = Placement { size: 1 << 20, offset: dtype.size(), ..output };
+            add(&spec, &caps, &Layout::of_rows(arena, odd), 5, Force::default());
             add(&spec, &caps, &Layout::in_place(&spec, 70_000), 70_000, Force::default());
         }
     }
     plans
+}
+
+/// What stands around a norm, in the combinations in which parts meet.
+fn family(add: &mut dyn FnMut(NormSpec, u64)) {
+    for dtype in DType::ALL {
+        for hidden in [64, 132, 129] {
+            for base in [NormSpec::torch(hidden, 1e-6), NormSpec::llama(hidden, 1e-6), NormSpec::layer_norm(hidden, 1e-6)] {
+                let spec = base.dtype(dtype);
+                let mut all = vec![
+                    spec.rstd(),
+                    spec.gate_input(dtype).rstd(),
+                    spec.gate_output(dtype).bias(dtype),
+                    spec.add_residual(dtype).gate_output(DType::F32),
+                    spec.gate_output(dtype).quantized(DType::I8),
+                    spec.quantized_by(DType::F8E4M3, 0.1),
+                ];
+                all.extend(DType::CODES.map(|code| spec.quantized(code).rstd()));
+                all.extend(DType::CODES.map(|code| spec.quantized(code).without_bias()));
+                if !base.centered {
+                    all.extend([spec.partial(hidden / 3), spec.stats(), spec.apply(3 * hidden, 3).rstd()]);
+                }
+                let groups = if hidden == 129 { 3 } else { 4 };
+                all.extend([spec.groups(groups), spec.heads(groups).rstd(), spec.query_and_key_heads(1, groups - 1)]);
+                all.into_iter().for_each(|spec| add(spec, 300));
+            }
+        }
+    }
 }
 
 fn translate(shader: &Shader) -> Result<(), String> {
@@ -139,27 +164,26 @@ fn o10_params_have_the_layout_of_the_host() {
     let module = naga::front::wgsl::parse_str(&plan.shader().wgsl).unwrap();
     let (_, params) = module.types.iter().find(|(_, ty)| ty.name.as_deref() == Some("Params")).unwrap();
     let naga::TypeInner::Struct { members, span } = &params.inner else { panic!("not a struct") };
-    let host = [
-        ("input_start", offset_of!(Params, input_start)),
-        ("input_stride", offset_of!(Params, input_stride)),
-        ("output_start", offset_of!(Params, output_start)),
-        ("output_stride", offset_of!(Params, output_stride)),
-        ("weight_start", offset_of!(Params, weight_start)),
-        ("bias_start", offset_of!(Params, bias_start)),
-        ("residual_start", offset_of!(Params, residual_start)),
-        ("residual_stride", offset_of!(Params, residual_stride)),
-        ("residual_out_start", offset_of!(Params, residual_out_start)),
-        ("residual_out_stride", offset_of!(Params, residual_out_stride)),
+    let place = |slot: Slot| {
+        let offset = offset_of!(Params, places) + slot as usize * 8;
+        [(format!("{slot}_start"), offset), (format!("{slot}_stride"), offset + 4)]
+    };
+    let padding = offset_of!(Params, padding);
+    let numbers = [
         ("eps", offset_of!(Params, eps)),
         ("eps_fraction", offset_of!(Params, eps_fraction)),
         ("eps_exponent", offset_of!(Params, eps_exponent)),
         ("weight_offset", offset_of!(Params, weight_offset)),
+        ("scale", offset_of!(Params, scale)),
         ("zero", offset_of!(Params, zero)),
-        ("padding", offset_of!(Params, padding)),
+        ("padding_0", padding),
+        ("padding_1", padding + 4),
     ];
+    let numbers = numbers.map(|(name, offset)| (name.to_owned(), offset));
+    let host: Vec<_> = Slot::ALL.into_iter().flat_map(place).chain(numbers).collect();
     assert_eq!(members.len(), host.len());
     for (member, (name, offset)) in members.iter().zip(host) {
-        assert_eq!((member.name.as_deref(), member.offset as usize), (Some(name), offset));
+        assert_eq!((member.name.as_deref(), member.offset as usize), (Some(name.as_str()), offset));
     }
     assert_eq!(*span as usize, size_of::<Params>());
 }

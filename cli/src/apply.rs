@@ -8,7 +8,7 @@ use clap::Args;
 use pollster::block_on;
 use serde_json::json;
 use wgpu_rmsnorm::verify::{self, Outcome};
-use wgpu_rmsnorm::{AddOrder, Caps, DType, Inputs, Layout, Norm, NormSpec, Plan, Values};
+use wgpu_rmsnorm::{AddOrder, Caps, DType, Inputs, Layout, Norm, NormSpec, Plan, Slot, Values};
 
 use crate::definition::Definition;
 use crate::failure::{Failure, WRONG};
@@ -219,18 +219,18 @@ impl Job {
             let rows = left.min(batch);
             let values = self.input.read(rows * self.spec.hidden)?;
             let residual = self.residual.as_mut().map(|source| source.read(rows * self.spec.hidden)).transpose()?;
-            let mut inputs = Inputs::new(&values);
-            inputs.residual = residual.as_ref().map(Values::as_slice);
-            inputs.weight = self.weight.as_ref().map(Values::as_slice);
-            inputs.bias = self.bias.as_ref().map(Values::as_slice);
+            let inputs = Inputs::new(&values)
+                .with(Slot::Residual, residual.as_ref().map(Values::as_slice))
+                .with(Slot::Weight, self.weight.as_ref().map(Values::as_slice))
+                .with(Slot::Bias, self.bias.as_ref().map(Values::as_slice));
             let result = block_on(norm.run_all(&inputs))?;
             if let Some(outcome) = &mut outcome {
                 outcome.merge(&verify::check_all(&self.spec, &inputs, &result)?);
             }
-            if let (Some(sink), Some(sum)) = (&mut sum_sink, &result.residual_out) {
+            if let (Some(sink), Some(sum)) = (&mut sum_sink, result.get(Slot::ResidualOut)) {
                 sink.write(sum.as_slice().bytes())?;
             }
-            sink.write(result.output.as_slice().bytes())?;
+            sink.write(result.output().as_slice().bytes())?;
             left -= rows;
             bar.inc(rows * row_bytes);
         }

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use wgpu_rmsnorm::wgpu::{Buffer, BufferDescriptor, BufferUsages};
-use wgpu_rmsnorm::{Inputs, Norm, Operands};
+use wgpu_rmsnorm::{BySlot, Inputs, Norm, Operands, Slot};
 
 use crate::failure::Failure;
 
@@ -30,11 +30,18 @@ pub fn seconds(norm: &Norm, inputs: &Inputs<'_>, rows: u64) -> Result<f64, Failu
         gpu.queue().write_buffer(&buffer, 0, &words);
         buffer
     };
-    let input = filled(inputs.input.bytes());
-    let output = empty(rows * norm.spec().hidden * norm.spec().output_dtype().size());
-    let weight = inputs.weight.map(|weight| filled(weight.bytes()));
-    let mut operands = Operands::new(&input, &output);
-    operands.weight = weight.as_ref().map(Into::into);
+    let spec = norm.spec();
+    let mut buffers = BySlot::default();
+    for slot in Slot::ALL {
+        let Some(dtype) = spec.dtype_of(slot) else { continue };
+        let buffer = match inputs.get(slot) {
+            Some(values) => filled(values.bytes()),
+            None => empty(rows * spec.dense_stride(slot) * dtype.size()),
+        };
+        buffers.set(slot, Some(buffer));
+    }
+    let (Some(input), Some(output)) = (buffers.get(Slot::Input), buffers.get(Slot::Output)) else { return Ok(0.0) };
+    let operands = buffers.iter().fold(Operands::new(input, output), |all, (slot, buffer)| all.with(slot, buffer.into()));
     let prepared = norm.prepare_blocking(&operands, rows)?;
     let mut times = Vec::new();
     for _ in 0..REPEATS {

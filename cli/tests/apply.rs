@@ -135,7 +135,7 @@ fn a_residual_is_added() {
         let inputs = Inputs::new(&x).weight(&w).residual(&residual);
         let of = |name: &str| read_npy(&folder.path().join(name)).1;
         let outputs = Outputs::new(Values::from_bytes(DType::F16, &of("y.npy")));
-        let outputs = outputs.residual_out(Some(Values::from_bytes(DType::F32, &of("sum.npy"))));
+        let outputs = outputs.with(wgpu_rmsnorm::Slot::ResidualOut, Some(Values::from_bytes(DType::F32, &of("sum.npy"))));
         assert!(verify::check_all(&spec, &inputs, &outputs).unwrap().passed());
     }
     let with = |more: &[&'static str]| [&["apply", "x-f16.npy", "-o", "z.npy", "--eps", "1"], more].concat();

@@ -1,8 +1,9 @@
-// Nothing is added to the result.
-fn after(y: Octet, r: Octet) -> Octet {
-    return y;
+// Nothing follows.
+fn after(y: Octet, n: Octet, w: Octet, b: Octet, q: Octet, scale: Scale) -> Octet {
+    return quantized(y, scale);
 }
 
-fn residual_after(row: Row, i: u32) -> Octet {
-    return Octet(vec4<f32>(0.0), vec4<f32>(0.0));
+fn after_rescued(y: Octet, product: Split, b: Octet, q: Octet, scale: Scale) -> Octet {
+    let none = Octet(vec4<f32>(0.0), vec4<f32>(0.0));
+    return after(y, none, none, none, q, scale);
 }

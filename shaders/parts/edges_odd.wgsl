@@ -18,7 +18,7 @@ fn store_edges(row: Row, rows: u32, lead: u32, invocation: u32, scale: Scale, be
         let count = select(HIDDEN - i, lead, at_head);
         if (count > 0u) {
             let rest = rest_at(row, i, count);
-            keep_rest(row, i, rest.x, count);
+            keep_rest(row, i, value_of(rest.x, rest.p), count);
             let v = finish_rest(rest, scale);
             if (at_head) {
                 store_output_head(row.output, v[0].x);

@@ -11,7 +11,7 @@ fn store_edges(row: Row, rows: u32, lead: u32, invocation: u32, scale: Scale, be
     if (invocation == 0u && row.present) {
         let i = HIDDEN / 8u * 8u;
         let rest = rest_at(row, i, HIDDEN - i);
-        keep_rest(row, i, rest.x, HIDDEN - i);
+        keep_rest(row, i, value_of(rest.x, rest.p), HIDDEN - i);
         store_output_rest(row.output + i, finish_rest(rest, scale), HIDDEN - i);
     }
 }

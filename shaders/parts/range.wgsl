@@ -1,7 +1,7 @@
 // Range rescue. A row whose plain sum of squares overflowed, or is so small that squares may have underflowed, is computed with
-// a power-of-two scale s = 2^exponent taken from max(max|x|, sqrt(eps)):
+// a power-of-two scale s = 2^exponent taken from max|x|, and another one from eps:
 //
-//     y = (x/s) · r' · w,   r' = 1/sqrt(mean((x/s)²) + eps/s²)
+//     sum of squares = sum((x/s)²) · s²,   y = (x/t) · r' · w,   r' = 1/sqrt(mean(x²)/t² + eps/t²),   t = max(s, sqrt(eps))
 //
 // r itself, which may be subnormal or infinite, is never formed. Numbers are split into fraction and exponent in integers, so
 // that subnormals count whatever the driver does with them, and exponents are put back at the very end.
@@ -11,6 +11,18 @@ struct Scale {
     factor: f32,
     exponent: i32,
     rescued: bool,
+    // What is taken off x first, an unevaluated sum; of rescued rows it is taken off x · 2^-shift.
+    mean: f32,
+    mean_low: f32,
+    shift: i32,
+    // What the result is multiplied by to be rounded to codes.
+    codes: f32,
+}
+
+// sum · 4^exponent.
+struct Statistic {
+    sum: f32,
+    exponent: i32,
 }
 
 // value = fraction · 2^exponent, by components.
@@ -22,6 +34,11 @@ struct Split {
 }
 
 var<workgroup> peaks: array<atomic<u32>, ROWS_AT_ONCE>;
+// How a row's largest magnitude is told: 0 for zeros, else its exponent plus this ...
+const PEAK_BIAS: i32 = 8192;
+// ... or one of these.
+const PEAK_INFINITE: u32 = 0x10000u;
+const PEAK_NAN: u32 = 0x10001u;
 
 // Below 2^-64 squares of 2^26 elements may have lost more than the sum can bear. Overflow (of the sum, or on adding a huge eps)
 // and NaN leave the mean with an exponent of 255.
@@ -76,76 +93,69 @@ fn joined(s: Split) -> Octet {
     return Octet(scale_by(s.low, s.low_exponent), scale_by(s.high, s.high_exponent));
 }
 
-// |v| · 2^-exponent, or zero where its square would vanish beside 1.
-fn scaled_four(v: vec4<f32>, exponent: i32) -> vec4<f32> {
-    let e = exponent_of(v) - vec4<i32>(exponent);
-    let kept = fraction_of(v) * power_of_two(clamp(e, vec4<i32>(-60), vec4<i32>(0)));
+// |v| · 2^-exponent with its sign, or zero where its square would vanish beside 1.
+fn scaled_four(fraction: vec4<f32>, its_exponent: vec4<i32>, exponent: i32) -> vec4<f32> {
+    let e = its_exponent - vec4<i32>(exponent);
+    let kept = fraction * power_of_two(clamp(e, vec4<i32>(-60), vec4<i32>(0)));
     return select(kept, vec4<f32>(0.0), e < vec4<i32>(-60));
 }
 
-fn scaled(v: Octet, exponent: i32) -> Octet {
-    return Octet(scaled_four(v[0], exponent), scaled_four(v[1], exponent));
+fn scaled(s: Split, exponent: i32) -> Octet {
+    return Octet(scaled_four(s.low, s.low_exponent, exponent), scaled_four(s.high, s.high_exponent, exponent));
 }
 
-// lane_sums with scaled elements, in the same order.
-fn scaled_lane_sums(row: Row, lane: u32, exponent: i32) -> Octet {
-    begin_blocks();
-    for (var block = 0u; block < BLOCKS; block++) {
-        var sum = Octet(vec4<f32>(0.0), vec4<f32>(0.0));
-        let end = min((block + 1u) * BLOCK, STEPS);
-        for (var step = block * BLOCK; step < end; step++) {
-            sum += squares_of(scaled(octet_or_zero(row, step * OCTET_LANES + lane), exponent));
-        }
-        join_block(block, sum);
-    }
-    return joined_blocks();
+fn peak_of_four(fraction: vec4<f32>, exponent: vec4<i32>) -> u32 {
+    let magnitude = magnitude_bits(fraction);
+    var keys = vec4<u32>(exponent + vec4<i32>(PEAK_BIAS));
+    keys = select(keys, vec4<u32>(0u), magnitude == vec4<u32>(0u));
+    keys = select(keys, vec4<u32>(PEAK_INFINITE), magnitude == vec4<u32>(0x7f800000u));
+    keys = select(keys, vec4<u32>(PEAK_NAN), magnitude > vec4<u32>(0x7f800000u));
+    return max(max(keys.x, keys.y), max(keys.z, keys.w));
 }
 
-// The scale of a row by rescue. Called by all invocations of a workgroup; the barriers are in uniform control flow.
-fn rescued_scale(slot: u32, invocation: u32, row: Row) -> Scale {
+// The largest magnitude of a row. Called by all invocations of a workgroup.
+fn peak_of(slot: u32, invocation: u32, row: Row) -> u32 {
     if (invocation == 0u) {
         atomicStore(&peaks[slot], 0u);
     }
     workgroupBarrier();
     var peak = 0u;
     for (var step = 0u; step < INPUT_STEPS; step++) {
-        let v = octet_or_zero(row, step * WIDTH + invocation);
-        let four = max(magnitude_bits(v[0]), magnitude_bits(v[1]));
-        peak = max(peak, max(max(four.x, four.y), max(four.z, four.w)));
+        let s = split_or_zero(row, step * WIDTH + invocation);
+        peak = max(peak, max(peak_of_four(s.low, s.low_exponent), peak_of_four(s.high, s.high_exponent)));
     }
     atomicMax(&peaks[slot], peak);
     workgroupBarrier();
-    let top = bitcast<f32>(atomicLoad(&peaks[slot]));
-    let top_bits = bitcast<u32>(top);
-    let exponent = max(exponent_of(vec4<f32>(top)).x, params.eps_exponent >> 1u);
-    for (var lane = invocation; lane < OCTET_LANES; lane += WIDTH) {
-        keep_pair(slot, lane, scaled_lane_sums(row, lane, exponent));
-    }
-    let squares = join_lanes(slot, invocation);
-    let eps = scale_by(vec4<f32>(params.eps_fraction), vec4<i32>(params.eps_exponent - 2 * exponent)).x;
-    let factor = inverse_root(mean_of(squares, eps));
-    // A NaN spoils the row; an infinity divides finite elements to zero; a zero row stays zero. The sums were of no use then,
-    // but their barriers are everyone's.
-    if (top_bits > 0x7f800000u) {
-        return Scale(top, 0, true);
-    }
-    if (top_bits == 0x7f800000u || top_bits == 0u) {
-        return Scale(0.0, 0, true);
-    }
-    return Scale(factor, exponent, true);
+    return atomicLoad(&peaks[slot]);
 }
 
-// Elements first .. first + 8 of a rescued row.
-fn finish_rescued(x: Octet, w: Octet, b: Octet, scale: Scale) -> Octet {
-    let s = split(x);
-    let shift = vec4<i32>(scale.exponent);
-    let n = cast_split(Split(s.low * scale.factor, s.high * scale.factor, s.low_exponent - shift, s.high_exponent - shift));
-    let v = split(w);
-    let y = joined(Split(
-        n.low * v.low,
-        n.high * v.high,
-        n.low_exponent + v.low_exponent,
-        n.high_exponent + v.high_exponent,
-    ));
-    return add_bias(y, w, joined(n), b);
+fn exponent_of_peak(peak: u32) -> i32 {
+    return i32(min(peak, PEAK_INFINITE)) - PEAK_BIAS;
+}
+
+// The infinity or NaN that a row holds.
+fn not_finite(peak: u32) -> f32 {
+    return bitcast<f32>(select(0x7f800000u, 0x7fc00000u, peak == PEAK_NAN));
+}
+
+fn ordinary_scale(factor: f32) -> Scale {
+    return Scale(factor, 0, false, 0.0, 0.0, 0, 1.0);
+}
+
+// The scale of a sum of squares by rescue.
+fn rescued_scale(statistic: Statistic) -> Scale {
+    var scale = Scale(statistic.sum, 0, true, 0.0, 0.0, 0, 1.0);
+    // A NaN spoils the row; an infinity divides finite elements to zero.
+    let bits = bitcast<u32>(statistic.sum) & 0x7fffffffu;
+    if (bits >= 0x7f800000u) {
+        scale.factor = select(statistic.sum, 0.0, bits == 0x7f800000u);
+        return scale;
+    }
+    scale.exponent = max(select(statistic.exponent, -PEAK_BIAS, bits == 0u), params.eps_exponent >> 1u);
+    let sum = scale_by(vec4<f32>(statistic.sum), vec4<i32>(2 * (statistic.exponent - scale.exponent))).x;
+    let eps = scale_by(vec4<f32>(params.eps_fraction), vec4<i32>(params.eps_exponent - 2 * scale.exponent)).x;
+    let mean = mean_of(sum, eps);
+    // A zero row with eps 0 stays zero.
+    scale.factor = select(inverse_root(mean), 0.0, mean.high == 0.0);
+    return scale;
 }

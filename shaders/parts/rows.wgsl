@@ -2,20 +2,32 @@
 struct Params {
     input_start: u32,
     input_stride: u32,
-    output_start: u32,
-    output_stride: u32,
     weight_start: u32,
+    weight_stride: u32,
     bias_start: u32,
+    bias_stride: u32,
     residual_start: u32,
     residual_stride: u32,
+    gate_start: u32,
+    gate_stride: u32,
+    statistics_start: u32,
+    statistics_stride: u32,
     residual_out_start: u32,
     residual_out_stride: u32,
+    rstd_start: u32,
+    rstd_stride: u32,
+    scale_start: u32,
+    scale_stride: u32,
+    output_start: u32,
+    output_stride: u32,
     eps: f32,          // for ordinary rows
     eps_fraction: f32, // eps = fraction * 2^exponent, for rescued ones
     eps_exponent: i32,
     weight_offset: f32,
-    zero: u32, // always 0: see opaque.wgsl
-    padding: u32,
+    scale: f32, // of quantised output, where it is one for all rows
+    zero: u32,  // always 0: see opaque.wgsl
+    padding_0: u32,
+    padding_1: u32,
 }
 
 // One digit of the number of rows. The host keeps one table of 0 .. 255 and picks entries by dynamic offset, so that a
@@ -25,4 +37,41 @@ struct Digit {
     padding_0: u32,
     padding_1: u32,
     padding_2: u32,
+}
+
+// Where a row begins in the bindings, in elements. A group of a row counts as a row of its own.
+struct Row {
+    input: u32,
+    residual: u32,
+    gate: u32,
+    statistics: u32,
+    residual_out: u32,
+    rstd: u32,
+    scale: u32,
+    output: u32,
+    weight: u32,   // the first of its factors, and of its summands
+    number: u32,   // within the chunk
+    present: bool, // false behind the last row, and before the first
+}
+
+fn row_at(number: u32, rows: u32) -> Row {
+    let present = number < rows;
+    // An absent row reads the first one, which exists, and writes nothing.
+    let safe = select(0u, number, present);
+    let token = safe / GROUPS;
+    let group = safe % GROUPS;
+    let channel = group * HIDDEN;
+    return Row(
+        params.input_start + token * params.input_stride + channel,
+        params.residual_start + token * params.residual_stride + channel,
+        params.gate_start + token * params.gate_stride + channel,
+        params.statistics_start + token * params.statistics_stride,
+        params.residual_out_start + token * params.residual_out_stride + channel,
+        params.rstd_start + token * params.rstd_stride + group,
+        params.scale_start + token * params.scale_stride + group,
+        params.output_start + token * params.output_stride + channel,
+        weight_of_group(group),
+        number,
+        present,
+    );
 }

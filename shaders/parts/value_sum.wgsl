@@ -1,10 +1,10 @@
 // What is normalised: the input plus the residual, added in f32 and cast. The sum is written back in the residual's dtype.
-fn value_of(x: Octet, r: Octet) -> Octet {
-    return cast_sum(Octet(sum_of(x[0], r[0]), sum_of(x[1], r[1])));
+fn value_of(x: Octet, p: Octet) -> Octet {
+    return cast_sum(Octet(sum_of(x[0], p[0]), sum_of(x[1], p[1])));
 }
 
-fn residual_before(row: Row, i: u32) -> Octet {
-    return load_residual(row.residual + i);
+fn split_of(x: Octet, p: Octet) -> Split {
+    return split(value_of(x, p));
 }
 
 fn keep_value(row: Row, i: u32, x: Octet) {

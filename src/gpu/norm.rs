@@ -119,10 +119,10 @@ impl Norm {
     /// # Errors
     /// Those of [`Norm::run`].
     pub async fn run_values(&self, inputs: &Inputs<'_>) -> Result<Values> {
-        self.run_with(inputs, Force::default()).await.map(|outputs| outputs.output)
+        self.run_with(inputs, Force::default()).await.map(Outputs::into_output)
     }
 
-    /// [`Norm::run_values`], with everything that the norm writes: the sum with the residual, where it has one.
+    /// [`Norm::run_values`], with everything that the norm writes: the sum with the residual, the scale of each row, where it has them.
     ///
     /// # Errors
     /// Those of [`Norm::run`].

@@ -2,6 +2,7 @@
 
 use crate::error::{Detail, Error, Result};
 use crate::plan::{Layout, Placement};
+use crate::slot::{BySlot, Slot};
 use crate::spec::NormSpec;
 
 /// One operand on the device: a buffer, a byte offset and a row stride.
@@ -11,9 +12,9 @@ pub struct Operand<'a> {
     /// The buffer, with usage `STORAGE`, of the norm's own device: one of another device is an error, one of another
     /// `wgpu::Instance` makes wgpu itself panic.
     pub buffer: &'a wgpu::Buffer,
-    /// First byte: a multiple of the dtype's size, and of nothing else.
+    /// First byte: a multiple of the dtype's size (of 4 for codes of 8 bits), and of nothing else.
     pub offset: u64,
-    /// Elements from one row to the next; `hidden` where there is none. Ignored for weight and bias.
+    /// Elements from one row to the next; those of a dense tensor where there is none. Ignored for weight and bias.
     pub row_stride: Option<u64>,
 }
 
@@ -53,79 +54,82 @@ impl<'a> From<&'a wgpu::Buffer> for Operand<'a> {
 /// # }
 /// ```
 #[derive(Debug, Clone, Copy)]
-#[non_exhaustive]
 pub struct Operands<'a> {
-    /// The rows read.
-    pub input: Operand<'a>,
-    /// One value a channel.
-    pub weight: Option<Operand<'a>>,
-    /// One value a channel.
-    pub bias: Option<Operand<'a>>,
-    /// The rows added to the input, or to the result.
-    pub residual: Option<Operand<'a>>,
-    /// The sum with the input, written back.
-    pub residual_out: Option<Operand<'a>>,
-    /// The rows written.
-    pub output: Operand<'a>,
-    in_place: bool,
-    residual_in_place: bool,
+    operands: BySlot<Operand<'a>>,
+    /// Outputs that are meant to replace an input.
+    replacing: BySlot<()>,
 }
 
 impl<'a> Operands<'a> {
     /// Rows read and rows written, apart from each other.
     pub fn new(input: impl Into<Operand<'a>>, output: impl Into<Operand<'a>>) -> Self {
-        Self::of_rows(input.into(), output.into(), false)
-    }
-    /// Rows read, and a residual that their norm is added to: the sum replaces it. For [`NormSpec::then_add_residual`].
-    pub fn onto_residual(input: impl Into<Operand<'a>>, residual: impl Into<Operand<'a>>) -> Self {
-        let residual = residual.into();
-        Self { residual: Some(residual), residual_in_place: true, ..Self::of_rows(input.into(), residual, false) }
-    }
-    /// The same with a residual that is added to the result, and left as it is. For [`NormSpec::then_add_residual`].
-    pub fn then_add(mut self, residual: impl Into<Operand<'a>>) -> Self {
-        self.residual = Some(residual.into());
-        self
+        let nothing = Self { operands: BySlot::default(), replacing: BySlot::default() };
+        nothing.with(Slot::Input, input.into()).with(Slot::Output, output.into())
     }
     /// Rows that the result replaces.
     pub fn in_place(rows: impl Into<Operand<'a>>) -> Self {
         let rows = rows.into();
-        Self::of_rows(rows, rows, true)
+        Self::new(rows, rows).replacing(Slot::Output)
+    }
+    /// Rows read, and a residual that their norm is added to: the sum replaces it. For [`NormSpec::then_add_residual`].
+    pub fn onto_residual(input: impl Into<Operand<'a>>, residual: impl Into<Operand<'a>>) -> Self {
+        let residual = residual.into();
+        Self::new(input, residual).with(Slot::Residual, residual).replacing(Slot::Output)
     }
     /// The same with a weight.
-    pub fn weight(mut self, weight: impl Into<Operand<'a>>) -> Self {
-        self.weight = Some(weight.into());
-        self
+    pub fn weight(self, weight: impl Into<Operand<'a>>) -> Self {
+        self.with(Slot::Weight, weight.into())
     }
     /// The same with a bias.
-    pub fn bias(mut self, bias: impl Into<Operand<'a>>) -> Self {
-        self.bias = Some(bias.into());
-        self
+    pub fn bias(self, bias: impl Into<Operand<'a>>) -> Self {
+        self.with(Slot::Bias, bias.into())
     }
-
     /// The same with a residual, and where its sum with the input is written. For [`NormSpec::add_residual`].
-    pub fn residual(mut self, residual: impl Into<Operand<'a>>, residual_out: impl Into<Operand<'a>>) -> Self {
-        (self.residual, self.residual_out) = (Some(residual.into()), Some(residual_out.into()));
-        self.residual_in_place = false;
-        self
+    pub fn residual(self, residual: impl Into<Operand<'a>>, residual_out: impl Into<Operand<'a>>) -> Self {
+        self.with(Slot::Residual, residual.into()).with(Slot::ResidualOut, residual_out.into())
     }
     /// The same with a residual that its sum with the input replaces. For [`NormSpec::add_residual`].
-    pub fn residual_in_place(mut self, residual: impl Into<Operand<'a>>) -> Self {
+    pub fn residual_in_place(self, residual: impl Into<Operand<'a>>) -> Self {
         let residual = residual.into();
-        (self.residual, self.residual_out) = (Some(residual), Some(residual));
-        self.residual_in_place = true;
+        self.residual(residual, residual).replacing(Slot::ResidualOut)
+    }
+    /// The same with a residual that is added to the result, and left as it is. For [`NormSpec::then_add_residual`].
+    pub fn then_add(self, residual: impl Into<Operand<'a>>) -> Self {
+        self.with(Slot::Residual, residual.into())
+    }
+    /// The same with a gate. For [`NormSpec::gate_input`] and [`NormSpec::gate_output`].
+    pub fn gate(self, gate: impl Into<Operand<'a>>) -> Self {
+        self.with(Slot::Gate, gate.into())
+    }
+    /// The same with the statistics of all shards. For [`NormSpec::apply`].
+    pub fn statistics(self, statistics: impl Into<Operand<'a>>) -> Self {
+        self.with(Slot::Statistics, statistics.into())
+    }
+    /// The same with a place for the scale of each row. For [`NormSpec::rstd`].
+    pub fn rstd(self, rstd: impl Into<Operand<'a>>) -> Self {
+        self.with(Slot::Rstd, rstd.into())
+    }
+    /// The same with a place for the scale of each row's codes. For [`NormSpec::quantized`].
+    pub fn scale(self, scale: impl Into<Operand<'a>>) -> Self {
+        self.with(Slot::Scale, scale.into())
+    }
+    /// The same with any operand, by its name.
+    pub fn with(mut self, slot: Slot, operand: Operand<'a>) -> Self {
+        self.operands.set(slot, Some(operand));
+        self.replacing.set(slot, None);
         self
     }
 
-    fn of_rows(input: Operand<'a>, output: Operand<'a>, in_place: bool) -> Self {
-        let (weight, bias, residual, residual_out) = (None, None, None, None);
-        Self { input, weight, bias, residual, residual_out, output, in_place, residual_in_place: false }
+    /// The same with an output that may lie over an input.
+    fn replacing(mut self, slot: Slot) -> Self {
+        self.replacing.set(slot, Some(()));
+        self
     }
 
     /// The distinct buffers, numbered as in [`Operands::layout`].
     pub(crate) fn buffers(&self) -> Vec<&'a wgpu::Buffer> {
         let mut distinct: Vec<&wgpu::Buffer> = Vec::new();
-        let all = [Some(self.input), self.weight, self.bias, self.residual, self.residual_out, Some(self.output)];
-        for operand in all.into_iter().flatten() {
+        for (_, operand) in self.operands.iter() {
             if !distinct.contains(&operand.buffer) {
                 distinct.push(operand.buffer);
             }
@@ -136,45 +140,31 @@ impl<'a> Operands<'a> {
     /// Where everything lies, as plain data.
     pub(crate) fn layout(&self, spec: &NormSpec) -> Result<Layout> {
         let buffers = self.buffers();
-        let place = |name: &str, operand: Operand<'_>| {
+        let place = |slot: Slot, operand: &Operand<'_>| Placement {
+            buffer: buffers.iter().position(|b| *b == operand.buffer).unwrap_or(0) as u32,
+            size: operand.buffer.size(),
+            offset: operand.offset,
+            row_stride: operand.row_stride.unwrap_or(spec.dense_stride(slot)),
+        };
+        let layout = Layout::from(self.operands.map(place));
+        for (slot, operand) in self.operands.iter() {
             if !operand.buffer.usage().contains(wgpu::BufferUsages::STORAGE) {
                 return Err(Error::Buffer(Detail::new(
-                    name,
+                    slot.name(),
                     "a buffer with usage STORAGE",
                     format!("{:?}", operand.buffer.usage()),
                     "add the usage where the buffer is created",
                 )));
             }
-            Ok(Placement {
-                buffer: buffers.iter().position(|b| *b == operand.buffer).unwrap_or(0) as u32,
-                size: operand.buffer.size(),
-                offset: operand.offset,
-                row_stride: operand.row_stride.unwrap_or(spec.hidden),
-            })
-        };
-        let layout = Layout {
-            input: place("input", self.input)?,
-            weight: self.weight.map(|w| place("weight", w)).transpose()?,
-            bias: self.bias.map(|b| place("bias", b)).transpose()?,
-            residual: self.residual.map(|r| place("residual", r)).transpose()?,
-            residual_out: self.residual_out.map(|r| place("residual_out", r)).transpose()?,
-            output: place("output", self.output)?,
-        };
-        let onto = spec.adds_after() && layout.residual == Some(layout.output);
-        for (output, input, lies_over, is_meant, form) in [
-            ("output", "input", layout.is_in_place(), self.in_place, "in_place"),
-            ("output", "residual", onto, self.residual_in_place, "onto_residual"),
-            (
-                "residual_out",
-                "residual",
-                layout.residual.is_some() && layout.residual == layout.residual_out,
-                self.residual_in_place,
-                "residual_in_place",
-            ),
+        }
+        for (output, input, form, applies) in [
+            (Slot::Output, Slot::Input, "in_place", true),
+            (Slot::Output, Slot::Residual, "onto_residual", spec.adds_after()),
+            (Slot::ResidualOut, Slot::Residual, "residual_in_place", true),
         ] {
-            if lies_over && !is_meant {
+            if applies && layout.is_over(output, input) && self.replacing.get(output).is_none() {
                 return Err(Error::Aliasing(Detail::new(
-                    output,
+                    output.name(),
                     format!("rows apart from the {input}"),
                     format!("the {input}'s own"),
                     format!("use Operands::{form} to replace the {input}"),

@@ -79,7 +79,7 @@ impl Prepared {
         for (chunk, bind_group) in self.plan.chunks.iter().zip(&self.bind_groups) {
             let Some(left) = rows.checked_sub(chunk.first_row).filter(|&left| left > 0) else { break };
             let covered = left.min(chunk.rows);
-            let offsets = Plan::digits_of(covered).map(|digit| digit * self.gpu.uniform_step() as u32);
+            let offsets = Plan::digits_of(self.plan.inner_rows(covered)).map(|digit| digit * self.gpu.uniform_step() as u32);
             pass.set_bind_group(0, bind_group, &offsets);
             let [x, y] = self.plan.grid(chunk, covered);
             pass.dispatch_workgroups(x, y, 1);

@@ -8,21 +8,19 @@ use super::call::checked;
 use super::device::Gpu;
 use super::norm::Norm;
 use super::operands::Operands;
-use crate::dtype::DType;
 use crate::error::{Detail, Error, Result};
 use crate::inputs::Inputs;
 use crate::outputs::Outputs;
 use crate::plan::Force;
+use crate::slot::{BySlot, Slot};
 use crate::values::{Slice, Values};
 
 /// Uploads the inputs, runs the norm and reads what it wrote, in batches of rows that fit the device's buffers.
 pub(super) async fn run(norm: &Norm, inputs: &Inputs<'_>, force: Force) -> Result<Outputs> {
     let (gpu, spec) = (norm.gpu(), norm.spec());
     let rows = inputs.validate(spec)?;
-    let output_dtype = spec.output_dtype();
-    let (residual_dtype, sum_dtype) = (spec.residual_dtype(), spec.residual_out_dtype());
-    let row = |dtype: DType| spec.hidden * dtype.size();
-    let widest = [Some(spec.input), Some(output_dtype), residual_dtype].into_iter().flatten().map(row).max().unwrap_or(1);
+    let row_bytes = |slot: Slot| spec.dtype_of(slot).map(|dtype| spec.dense_stride(slot) * dtype.size());
+    let widest = Slot::ALL.into_iter().filter(|slot| slot.is_by_row()).filter_map(row_bytes).max().unwrap_or(1);
     let batch = (gpu.caps().max_buffer.saturating_sub(16) / widest).min(rows);
     if batch == 0 && rows > 0 {
         return Err(Error::Limit(Detail::new(
@@ -32,55 +30,73 @@ pub(super) async fn run(norm: &Norm, inputs: &Inputs<'_>, force: Force) -> Resul
             "shard the row, or open the device with the adapter's limits",
         )));
     }
-    let weight = upload_some(gpu, "weight", inputs.weight).await?;
-    let bias = upload_some(gpu, "bias", inputs.bias).await?;
-    let mut output_bytes = Vec::with_capacity((rows * row(output_dtype)) as usize);
-    let mut sum_bytes = Vec::new();
+    let mut channels: BySlot<wgpu::Buffer> = BySlot::default();
+    for (slot, values) in inputs.iter().filter(|(slot, _)| !slot.is_by_row()) {
+        channels.set(slot, Some(upload(gpu, slot, values).await?));
+    }
+    let mut written: BySlot<Vec<u8>> = BySlot::default();
     for first in (0..rows).step_by(batch.max(1) as usize) {
-        let rows = batch.min(rows - first);
-        let part = |values: Slice<'_>| {
-            let size = row(values.dtype());
-            values.bytes()[(first * size) as usize..((first + rows) * size) as usize].to_vec()
-        };
-        let usage = wgpu::BufferUsages::STORAGE;
-        let input = filled_buffer(gpu.device(), "input", usage, &part(inputs.input)).await?;
-        let output = empty_buffer(gpu, rows * row(output_dtype)).await?;
-        let mut operands = Operands::new(&input, &output);
-        operands.weight = weight.as_ref().map(Into::into);
-        operands.bias = bias.as_ref().map(Into::into);
-        let residual = match inputs.residual {
-            None => None,
-            Some(values) => {
-                let usage = usage | wgpu::BufferUsages::COPY_SRC;
-                Some(filled_buffer(gpu.device(), "residual", usage, &part(values)).await?)
-            }
-        };
-        if let Some(residual) = &residual {
-            operands = if spec.adds_after() { operands.then_add(residual) } else { operands.residual_in_place(residual) };
-        }
-        let prepared = norm.prepare_with(&operands, rows, force).await?;
-        let mut encoder = new_encoder(gpu).await?;
-        prepared.record_in(&mut encoder, rows)?;
-        read_into(gpu, encoder, &output, 0..rows * row(output_dtype), &mut output_bytes).await?;
-        if let (Some(residual), Some(dtype)) = (&residual, sum_dtype) {
-            read_into(gpu, new_encoder(gpu).await?, residual, 0..rows * row(dtype), &mut sum_bytes).await?;
-        }
+        let rows = first..(first + batch).min(rows);
+        run_batch(norm, &inputs.rows(spec, rows.clone()), &channels, rows.end - rows.start, force, &mut written).await?;
     }
-    let residual_out = sum_dtype.map(|dtype| Values::from_bytes(dtype, &sum_bytes));
-    Ok(Outputs::new(Values::from_bytes(output_dtype, &output_bytes)).residual_out(residual_out))
+    let values = |slot: Slot| {
+        let dtype = spec.dtype_of(slot)?;
+        Some(Values::from_bytes(dtype, written.get(slot).map_or(&[], Vec::as_slice)))
+    };
+    let outputs = Outputs::new(Values::round_from(spec.output_dtype(), &[]));
+    Ok(Slot::ALL.into_iter().filter(|slot| slot.is_written()).fold(outputs, |outputs, slot| outputs.with(slot, values(slot))))
 }
 
-async fn upload_some(gpu: &Gpu, label: &str, values: Option<Slice<'_>>) -> Result<Option<wgpu::Buffer>> {
-    match values {
-        None => Ok(None),
-        Some(values) => filled_buffer(gpu.device(), label, wgpu::BufferUsages::STORAGE, values.bytes()).await.map(Some),
+async fn run_batch(
+    norm: &Norm,
+    inputs: &Inputs<'_>,
+    channels: &BySlot<wgpu::Buffer>,
+    rows: u64,
+    force: Force,
+    written: &mut BySlot<Vec<u8>>,
+) -> Result<()> {
+    let (gpu, spec) = (norm.gpu(), norm.spec());
+    let mut buffers = channels.clone();
+    for (slot, values) in inputs.iter().filter(|(slot, _)| slot.is_by_row()) {
+        buffers.set(slot, Some(upload(gpu, slot, values).await?));
     }
+    let outputs = Slot::ALL.into_iter().filter(|slot| slot.is_written());
+    for (slot, dtype) in outputs.filter_map(|slot| Some((slot, spec.dtype_of(slot)?))) {
+        buffers.set(slot, Some(empty_buffer(gpu, slot, rows * spec.dense_stride(slot) * dtype.size()).await?));
+    }
+    let (Some(input), Some(output)) = (buffers.get(Slot::Input), buffers.get(Slot::Output)) else { return Ok(()) };
+    let operands = buffers.iter().fold(Operands::new(input, output), |all, (slot, buffer)| all.with(slot, buffer.into()));
+    let prepared = norm.prepare_with(&operands, rows, force).await?;
+    let mut encoder = new_encoder(gpu).await?;
+    prepared.record_in(&mut encoder, rows)?;
+    let mut encoder = Some(encoder);
+    for (slot, buffer) in buffers.iter().filter(|(slot, _)| slot.is_written()) {
+        let Some(dtype) = spec.dtype_of(slot) else { continue };
+        // Behind the norm, and then behind what was submitted.
+        let encoder = match encoder.take() {
+            Some(encoder) => encoder,
+            None => new_encoder(gpu).await?,
+        };
+        let stride = spec.dense_stride(slot) * dtype.size();
+        let length = (spec.length_of(slot) * dtype.size()) as usize;
+        let mut bytes = Vec::with_capacity((rows * stride) as usize);
+        read_into(gpu, encoder, buffer, 0..rows * stride, &mut bytes).await?;
+        let mut all = written.take(slot).unwrap_or_default();
+        // Rows of codes are padded on the device; the caller gets them one behind the other.
+        bytes.chunks_exact(stride.max(1) as usize).for_each(|row| all.extend_from_slice(&row[..length]));
+        written.set(slot, Some(all));
+    }
+    Ok(())
 }
 
-async fn empty_buffer(gpu: &Gpu, bytes: u64) -> Result<wgpu::Buffer> {
+async fn upload(gpu: &Gpu, slot: Slot, values: Slice<'_>) -> Result<wgpu::Buffer> {
+    filled_buffer(gpu.device(), slot.name(), wgpu::BufferUsages::STORAGE, values.bytes()).await
+}
+
+async fn empty_buffer(gpu: &Gpu, slot: Slot, bytes: u64) -> Result<wgpu::Buffer> {
     let descriptor = wgpu::BufferDescriptor {
-        label: Some("output"),
-        size: bytes.next_multiple_of(16),
+        label: Some(slot.name()),
+        size: bytes.next_multiple_of(16).max(16),
         usage: wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC,
         mapped_at_creation: false,
     };

@@ -3,9 +3,10 @@
 use std::str::FromStr;
 
 use super::layout::Layout;
-use super::operand::{Operand, Slot};
+use super::operand::Operand;
 use crate::dtype::DType;
 use crate::error::{Detail, Error, Result};
+use crate::slot::Slot;
 use crate::spec::NormSpec;
 
 /// Bytes of the widest access.
@@ -57,7 +58,7 @@ impl AccessMap {
         let mut map = Self([Access::Word; Slot::COUNT]);
         for operand in layout.operands(spec) {
             map.0[operand.slot as usize] =
-                natural(&operand, spec.hidden, rows).min(widest.unwrap_or(Access::Wide)).max(narrowest(operand.dtype));
+                natural(&operand, spec, rows).min(widest.unwrap_or(Access::Wide)).max(narrowest(operand.dtype));
         }
         if map.get(Slot::Output) == Access::Element {
             // Odd rows are written from their first whole word, and so every operand is read from an odd element.
@@ -79,12 +80,16 @@ fn narrowest(dtype: DType) -> Access {
     if dtype.is_half() { Access::Element } else { Access::Word }
 }
 
-fn natural(operand: &Operand, hidden: u64, rows: u64) -> Access {
-    // A single row never steps to the next.
+fn natural(operand: &Operand, spec: &NormSpec, rows: u64) -> Access {
+    // A single row never steps to the next; and one without groups not within itself.
     let step = if rows > 1 { operand.stride() } else { 0 };
-    let start = operand.place.offset | step;
-    let end = operand.end(hidden, rows).and_then(|end| end.checked_next_multiple_of(WIDE));
-    if start.is_multiple_of(WIDE) && end.is_some_and(|end| end <= operand.place.size) {
+    let group = if spec.groups > 1 { spec.group_length() * operand.dtype.size() } else { 0 };
+    let start = operand.place.offset | step | group;
+    let end = operand.end(rows).and_then(|end| end.checked_next_multiple_of(WIDE));
+    if operand.slot.is_narrow() || operand.dtype.is_code() {
+        // A few words a row, or a few bytes an octet: nothing is won by more.
+        Access::Word
+    } else if start.is_multiple_of(WIDE) && end.is_some_and(|end| end <= operand.place.size) {
         Access::Wide
     } else if start.is_multiple_of(4) {
         Access::Word

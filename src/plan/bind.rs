@@ -3,9 +3,10 @@
 use super::access::{Access, AccessMap, WIDE};
 use super::caps::Caps;
 use super::layout::Layout;
-use super::operand::{Operand, Slot};
+use super::operand::Operand;
 use super::params::Params;
 use crate::error::{Detail, Error, Result};
+use crate::slot::Slot;
 use crate::spec::NormSpec;
 
 /// Bindings are addressed in elements of 32 bits: no binding spans more bytes than this.
@@ -75,13 +76,14 @@ pub(super) fn bind(
     }
     let pieces: Vec<(u64, u64)> =
         (0..rows.div_ceil(chunk_rows)).map(|c| (c * chunk_rows, chunk_rows.min(rows - c * chunk_rows))).collect();
-    let bindings = bindings(spec, &operands, &pieces, &limits, access);
+    let bindings = bindings(&operands, &pieces, &limits, access);
     if bindings.len() > caps.max_storage_buffers as usize {
+        let names: Vec<_> = bindings.iter().map(|binding| binding.name.name()).collect();
         return Err(Error::Limit(Detail::new(
             "operands",
             format!("at most {} storage buffers", caps.max_storage_buffers),
-            bindings.len().to_string(),
-            "place operands in one buffer",
+            format!("{}: {}", names.len(), names.join(", ")),
+            "replace in place, place operands side by side in one buffer, or leave one out",
         )));
     }
     let chunks = pieces.iter().map(|&piece| chunk(spec, &operands, &bindings, piece, &limits)).collect::<Result<_>>()?;
@@ -90,12 +92,12 @@ pub(super) fn bind(
 
 /// The bindings. Operands in a written operand's buffer are bound writable, and where two such ranges would overlap in any
 /// chunk, which browsers refuse, one binding covers them.
-fn bindings(spec: &NormSpec, operands: &[Operand], pieces: &[(u64, u64)], limits: &Limits, access: &AccessMap) -> Vec<Binding> {
+fn bindings(operands: &[Operand], pieces: &[(u64, u64)], limits: &Limits, access: &AccessMap) -> Vec<Binding> {
     let writable = |o: &Operand| operands.iter().any(|other| other.slot.is_written() && other.place.buffer == o.place.buffer);
     // Which binding each operand is in: that of the last operand it overlaps with, for the output comes last and names it.
     let mut home: Vec<usize> = (0..operands.len()).collect();
     for &piece in pieces {
-        let spans: Vec<_> = operands.iter().map(|o| span(o, spec.hidden, piece, limits)).collect();
+        let spans: Vec<_> = operands.iter().map(|o| span(o, piece, limits)).collect();
         for i in 0..operands.len() {
             for j in i + 1..operands.len() {
                 let meet = spans[i].0 < spans[j].1 && spans[j].0 < spans[i].1;
@@ -130,7 +132,7 @@ fn chunk(
     let mut chunk = Chunk { first_row, rows, ranges: Vec::new(), params: Params::new(spec) };
     for binding in bindings {
         let members: Vec<_> = operands.iter().filter(|o| binding.operands.contains(&o.slot)).collect();
-        let spans = members.iter().map(|o| span(o, spec.hidden, (first_row, rows), limits));
+        let spans = members.iter().map(|o| span(o, (first_row, rows), limits));
         let (low, high) = spans.fold((u64::MAX, 0), |(low, high), (a, b)| (low.min(a), high.max(b)));
         let size = (high - low).next_multiple_of(if binding.wide { WIDE } else { 4 });
         if size > limits.binding {
@@ -153,17 +155,17 @@ fn chunk(
 }
 
 /// First (aligned) byte that a binding of these rows of the operand spans, and the first behind it.
-fn span(operand: &Operand, hidden: u64, (first_row, rows): (u64, u64), limits: &Limits) -> (u64, u64) {
+fn span(operand: &Operand, (first_row, rows): (u64, u64), limits: &Limits) -> (u64, u64) {
     let start = operand.place.offset + first_row * operand.stride();
     let rows = if operand.slot.is_by_row() { rows } else { 1 };
-    let end = start + rows.saturating_sub(1) * operand.stride() + hidden * operand.dtype.size();
+    let end = start + rows.saturating_sub(1) * operand.stride() + operand.length * operand.dtype.size();
     (start / limits.alignment * limits.alignment, end.next_multiple_of(4))
 }
 
 fn rows_that_fit(spec: &NormSpec, caps: &Caps, operands: &[Operand], limits: &Limits, rows_a_group: u64) -> Result<u64> {
     let mut fit = 1 << 30;
     for operand in operands {
-        let row = spec.hidden * operand.dtype.size();
+        let row = operand.length * operand.dtype.size();
         // The start may lie anywhere within the alignment, and the end is rounded up.
         let room =
             limits.binding.checked_sub(limits.alignment + WIDE).and_then(|room| room.checked_sub(row)).ok_or_else(|| {
@@ -180,7 +182,7 @@ fn rows_that_fit(spec: &NormSpec, caps: &Caps, operands: &[Operand], limits: &Li
     }
     // Pairs that share words may begin one row before the chunk.
     let groups = u64::from(caps.max_workgroups).saturating_mul(u64::from(caps.max_workgroups));
-    let by_grid = groups.min(u64::from(u32::MAX) / rows_a_group) * rows_a_group;
+    let by_grid = groups.min(u64::from(u32::MAX) / rows_a_group) * rows_a_group / spec.groups;
     let fit = fit.min(by_grid.saturating_sub(u64::from(rows_a_group > 1)));
     if fit == 0 {
         return Err(Error::Limit(Detail::new(

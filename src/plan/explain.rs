@@ -3,29 +3,19 @@
 use std::fmt;
 
 use super::{Access, BLOCK, Plan, SharedWords};
-use crate::dtype::DType;
+use crate::groups::WeightOf;
 use crate::residual::AddOrder;
+use crate::shard::Shard;
+use crate::slot::Slot;
+use crate::spec::NormSpec;
 
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let spec = &self.spec;
-        let name = |d: Option<DType>| d.map_or("none", DType::name);
-        let residual = spec.residual.map_or(String::new(), |residual| match residual.order {
-            AddOrder::Before if residual.rounded => format!("residual {} added first, the sum rounded, ", residual.dtype),
-            AddOrder::Before => format!("residual {} added first, the sum unrounded, ", residual.dtype),
-            AddOrder::After => format!("residual {} added last, ", residual.dtype),
-        });
-        writeln!(
-            f,
-            "rms_norm of {} rows of {}: input {}, {residual}weight {}, bias {}, output {}, eps {:e}",
-            self.rows,
-            spec.hidden,
-            spec.input,
-            name(spec.weight),
-            name(spec.bias),
-            spec.output_dtype(),
-            spec.eps
-        )?;
+        writeln!(f, "{} of {} rows of {}: {}, eps {:e}", spec.operation(), self.rows, spec.hidden, operands(spec), spec.eps)?;
+        for line in definition(spec) {
+            writeln!(f, "  norm     {line}")?;
+        }
         writeln!(
             f,
             "  rung     {}: workgroups of {} invocations, {} a row, {} at once, {}",
@@ -64,6 +54,49 @@ impl fmt::Display for Plan {
         writeln!(f, "  moves    {} bytes: each operand once", self.bytes(self.rows))?;
         write!(f, "  holds    {} bytes of uniforms", self.held_bytes())
     }
+}
+
+/// The operands and their dtypes.
+fn operands(spec: &NormSpec) -> String {
+    let optional = |slot: Slot| !matches!(slot, Slot::Input | Slot::Weight | Slot::Bias | Slot::Output);
+    let named = |slot: Slot| match spec.dtype_of(slot) {
+        Some(dtype) => Some(format!("{slot} {dtype}")),
+        None if optional(slot) => None,
+        None => Some(format!("{slot} none")),
+    };
+    Slot::ALL.into_iter().filter_map(named).collect::<Vec<_>>().join(", ")
+}
+
+/// What is computed beyond the plain norm.
+fn definition(spec: &NormSpec) -> Vec<String> {
+    let mut lines = Vec::new();
+    lines.extend(spec.residual.map(|residual| match residual.order {
+        AddOrder::Before if residual.rounded => "the residual is added first, the sum rounded".to_owned(),
+        AddOrder::Before => "the residual is added first, the sum unrounded".to_owned(),
+        AddOrder::After => "the residual is added last".to_owned(),
+    }));
+    lines.extend(spec.gate.map(|gate| match gate.order {
+        AddOrder::Before => "SiLU of the gate multiplies the input".to_owned(),
+        AddOrder::After if gate.rounded => format!("SiLU of the gate multiplies the result, rounded to {} before", spec.norm_dtype()),
+        AddOrder::After => "SiLU of the gate multiplies the result".to_owned(),
+    }));
+    if spec.groups > 1 {
+        let weight = match spec.weight_of {
+            WeightOf::Row => "a weight for every channel",
+            WeightOf::Group => "one weight for all",
+            WeightOf::QueryAndKey(_) => "a weight for query heads and one for key heads",
+        };
+        lines.push(format!("{} groups of {} channels, {weight}", spec.groups, spec.group_length()));
+    }
+    lines.extend(spec.statistics_length.map(|length| format!("the statistic is of the first {length} channels")));
+    if let Some(Shard::Apply { total, shards }) = spec.shard {
+        lines.push(format!("a part of rows of {total} channels in {shards} shards"));
+    }
+    lines.extend(spec.quantized.map(|quantized| match quantized.scale {
+        Some(scale) => format!("{} codes by the scale {scale:e}", quantized.dtype),
+        None => format!("{} codes by a scale of each {}", quantized.dtype, if spec.groups > 1 { "group" } else { "row" }),
+    }));
+    lines
 }
 
 fn count(number: u32, what: &str) -> String {

@@ -1,8 +1,9 @@
 //! Where the operands lie: offsets, strides, shared buffers, in place.
 
-use super::operand::{Operand, Slot};
+use super::operand::Operand;
 use crate::dtype::DType;
 use crate::error::{Detail, Error, Result};
+use crate::slot::{BySlot, Slot};
 use crate::spec::NormSpec;
 
 /// Where one operand lies in a buffer.
@@ -12,101 +13,98 @@ pub struct Placement {
     pub buffer: u32,
     /// The buffer's size in bytes.
     pub size: u64,
-    /// First byte of the operand. A multiple of the dtype's size, and of nothing else.
+    /// First byte of the operand. A multiple of the dtype's size (of 4 for codes of 8 bits), and of nothing else.
     pub offset: u64,
-    /// Elements from the start of a row to the start of the next. At least `hidden`. Ignored for weight and bias.
+    /// Elements from the start of a row to the start of the next: at least [`NormSpec::length_of`] the operand. Ignored for weight and
+    /// bias.
     pub row_stride: u64,
 }
 
 /// Where all operands lie.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Layout {
-    /// The rows read.
-    pub input: Placement,
-    /// One value a channel.
-    pub weight: Option<Placement>,
-    /// One value a channel.
-    pub bias: Option<Placement>,
-    /// The rows added to the input, or to the result.
-    pub residual: Option<Placement>,
-    /// The sum with the input; equal to `residual` where it replaces it.
-    pub residual_out: Option<Placement>,
-    /// The rows written; equal to `input`, or to a `residual` that is added to the result, for the in-place forms.
-    pub output: Placement,
-}
+pub struct Layout(BySlot<Placement>);
 
 impl Layout {
     /// Every operand in a buffer of its own, from its first byte, rows one after the other.
     pub fn contiguous(spec: &NormSpec, rows: u64) -> Self {
-        let place = |buffer, dtype: DType, rows: u64| Placement {
-            buffer,
-            // Beyond 64 bits the size is of no use; the plan then says what is too large.
-            size: rows
-                .saturating_mul(spec.hidden)
-                .saturating_mul(dtype.size())
-                .max(16)
-                .checked_next_multiple_of(16)
-                .unwrap_or(u64::MAX),
-            offset: 0,
-            row_stride: spec.hidden,
-        };
-        Self {
-            input: place(0, spec.input, rows),
-            weight: spec.weight.map(|d| place(1, d, 1)),
-            bias: spec.bias.map(|d| place(2, d, 1)),
-            output: place(3, spec.output_dtype(), rows),
-            residual: spec.residual_dtype().map(|dtype| place(4, dtype, rows)),
-            residual_out: spec.residual_out_dtype().map(|dtype| place(5, dtype, rows)),
+        let mut places = BySlot::default();
+        for slot in Slot::ALL {
+            let row_stride = spec.dense_stride(slot);
+            let rows = if slot.is_by_row() { rows } else { 1 };
+            let place = |dtype: DType| Placement {
+                buffer: slot as u32,
+                // Beyond 64 bits the size is of no use; the plan then says what is too large.
+                size: rows
+                    .saturating_mul(row_stride)
+                    .saturating_mul(dtype.size())
+                    .max(16)
+                    .checked_next_multiple_of(16)
+                    .unwrap_or(u64::MAX),
+                offset: 0,
+                row_stride,
+            };
+            places.set(slot, spec.dtype_of(slot).map(place));
         }
+        Self(places)
     }
 
     /// Rows read and rows written, and nothing else: the start of a layout for norms without a weight.
     pub fn of_rows(input: Placement, output: Placement) -> Self {
-        Self { input, weight: None, bias: None, residual: None, residual_out: None, output }
+        Self(BySlot::default()).with(Slot::Input, input).with(Slot::Output, output)
     }
 
     /// The contiguous layout with the output over the input, and a sum with the input over the residual.
     pub fn in_place(spec: &NormSpec, rows: u64) -> Self {
-        let layout = Self::contiguous(spec, rows);
-        Self { output: layout.input, residual_out: layout.residual_out.and(layout.residual), ..layout }
+        let mut layout = Self::contiguous(spec, rows);
+        for (output, input) in [(Slot::Output, Slot::Input), (Slot::ResidualOut, Slot::Residual)] {
+            if let (Some(_), Some(place)) = (layout.get(output), layout.get(input)) {
+                layout = layout.with(output, place);
+            }
+        }
+        layout
     }
 
-    /// Whether the output lies over the input.
-    pub fn is_in_place(&self) -> bool {
-        self.input == self.output
+    /// The same with an operand at this place.
+    pub fn with(mut self, slot: Slot, place: Placement) -> Self {
+        self.0.set(slot, Some(place));
+        self
+    }
+
+    /// Where an operand lies, if it is there.
+    pub fn get(&self, slot: Slot) -> Option<Placement> {
+        self.0.get(slot).copied()
+    }
+
+    /// Every place, to be changed.
+    pub fn places_mut(&mut self) -> impl Iterator<Item = (Slot, &mut Placement)> {
+        self.0.iter_mut()
+    }
+
+    /// Every operand that is there, and its place.
+    pub fn places(&self) -> impl Iterator<Item = (Slot, Placement)> {
+        self.0.iter().map(|(slot, place)| (slot, *place))
+    }
+
+    /// Whether an operand lies exactly over another.
+    pub(crate) fn is_over(&self, slot: Slot, other: Slot) -> bool {
+        self.get(slot).is_some() && self.get(slot) == self.get(other)
     }
 
     /// Whether an output lies over an input as one of the in-place forms has it.
     fn replaces(&self, output: Slot, input: Slot, adds_after: bool) -> bool {
-        match (output, input) {
-            (Slot::Output, Slot::Input) => self.is_in_place(),
-            (Slot::ResidualOut, Slot::Residual) => self.residual == self.residual_out,
-            (Slot::Output, Slot::Residual) => adds_after && self.residual == Some(self.output),
-            _ => false,
-        }
+        may_replace(output, input, adds_after) && self.is_over(output, input)
     }
 
     /// The operands that the spec has, the output last.
     pub(super) fn operands(&self, spec: &NormSpec) -> Vec<Operand> {
-        let operand = |slot, dtype: Option<DType>, place: Option<Placement>| Some(Operand { slot, dtype: dtype?, place: place? });
-        [
-            operand(Slot::Input, Some(spec.input), Some(self.input)),
-            operand(Slot::Weight, spec.weight, self.weight),
-            operand(Slot::Bias, spec.bias, self.bias),
-            operand(Slot::Residual, spec.residual_dtype(), self.residual),
-            operand(Slot::ResidualOut, spec.residual_out_dtype(), self.residual_out),
-            operand(Slot::Output, Some(spec.output_dtype()), Some(self.output)),
-        ]
-        .into_iter()
-        .flatten()
-        .collect()
+        let operand = |(slot, place)| Some(Operand { slot, dtype: spec.dtype_of(slot)?, length: spec.length_of(slot), place });
+        self.places().filter_map(operand).collect()
     }
 
     /// The same where there is a next row to step to; where there is none, any stride means the dense one.
     pub(super) fn with_strides_that_matter(mut self, spec: &NormSpec, rows: u64) -> Self {
         if rows <= 1 {
-            let by_row = [Some(&mut self.input), self.residual.as_mut(), self.residual_out.as_mut(), Some(&mut self.output)];
-            by_row.into_iter().flatten().for_each(|place| place.row_stride = spec.hidden);
+            self.0.iter_mut().for_each(|(slot, place)| place.row_stride = spec.dense_stride(slot));
         }
         self
     }
@@ -116,19 +114,20 @@ impl Layout {
     /// # Errors
     /// [`Error::Buffer`], [`Error::Shape`] or [`Error::Aliasing`], naming the operand.
     pub fn validate(&self, spec: &NormSpec, rows: u64) -> Result<()> {
-        presence("weight", spec.weight.is_some(), self.weight.is_some())?;
-        presence("bias", spec.bias.is_some(), self.bias.is_some())?;
-        presence("residual", spec.residual.is_some(), self.residual.is_some())?;
-        presence("residual_out", spec.residual_out_dtype().is_some(), self.residual_out.is_some())?;
+        for slot in Slot::ALL {
+            presence(slot.name(), spec.dtype_of(slot).is_some(), self.get(slot).is_some())?;
+        }
         let operands = self.operands(spec);
         for operand in &operands {
-            operand.validate(spec.hidden, rows)?;
+            operand.validate(rows)?;
         }
-        if self.is_in_place() && spec.input != spec.output_dtype() {
+        let output = spec.output_dtype();
+        if self.is_over(Slot::Output, Slot::Input) && (spec.input != output || spec.is_stats()) {
+            let actual = if spec.is_stats() { "statistics" } else { output.name() };
             return Err(Error::Aliasing(Detail::new(
                 "output",
                 format!("{}, to lie over the input", spec.input),
-                spec.output_dtype().name(),
+                actual,
                 "give the output a buffer of its own",
             )));
         }
@@ -139,7 +138,7 @@ impl Layout {
                 if rows == 0 || !pair_is_due || self.replaces(output.slot, other.slot, spec.adds_after()) {
                     continue;
                 }
-                if other.place.buffer == output.place.buffer && other.overlaps(output, spec.hidden, rows) {
+                if other.place.buffer == output.place.buffer && other.overlaps(output, rows) {
                     return Err(overlap(spec, rows, output, other));
                 }
             }
@@ -148,14 +147,25 @@ impl Layout {
     }
 }
 
+impl From<BySlot<Placement>> for Layout {
+    fn from(places: BySlot<Placement>) -> Self {
+        Self(places)
+    }
+}
+
+/// Whether there is an in-place form in which this output lies over this input.
+fn may_replace(output: Slot, input: Slot, adds_after: bool) -> bool {
+    match (output, input) {
+        (Slot::Output, Slot::Input) | (Slot::ResidualOut, Slot::Residual) => true,
+        (Slot::Output, Slot::Residual) => adds_after,
+        _ => false,
+    }
+}
+
 /// The error for an output that lies over another operand.
 fn overlap(spec: &NormSpec, rows: u64, output: &Operand, other: &Operand) -> Error {
-    let span = |o: &Operand| format!("bytes {}..{}", o.place.offset, o.end(spec.hidden, rows).unwrap_or(u64::MAX));
-    let in_place = match (other.slot, output.slot) {
-        (Slot::Input, Slot::Output) | (Slot::Residual, Slot::ResidualOut) => true,
-        (Slot::Residual, Slot::Output) => spec.adds_after(),
-        _ => false,
-    };
+    let span = |o: &Operand| format!("bytes {}..{}", o.place.offset, o.end(rows).unwrap_or(u64::MAX));
+    let in_place = may_replace(output.slot, other.slot, spec.adds_after());
     Error::Aliasing(Detail::new(
         other.slot.name(),
         format!("no overlap with the {} at {}", output.slot, span(output)),

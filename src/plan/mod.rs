@@ -17,14 +17,13 @@ pub use access::{Access, AccessMap};
 pub use bind::{Binding, Chunk};
 pub use caps::{Caps, DeviceKind, Rungs};
 pub use layout::{Layout, Placement};
-pub use operand::Slot;
+pub use crate::slot::Slot;
 pub(crate) use order::BLOCK;
 pub use order::Order;
 pub use params::Params;
 
 use std::str::FromStr;
 
-use crate::dtype::DType;
 use crate::error::{Detail, Error, Result};
 use crate::spec::NormSpec;
 use share::{Reason, Shares, row_memory};
@@ -71,16 +70,18 @@ pub enum SharedWords {
     /// pairs, and the invocation that knows both writes the word. (Not where a sum is written back: it may lie over what the second of a
     /// pair would read again.)
     InPairs,
-    /// Rows of an even length lie without a gap from an odd element: every boundary is inside a word. No sharing out puts both
+    /// Rows of an even length lie without a gap from an odd element (or groups do within a row): boundaries are inside words. No sharing out puts both
     /// sides into one workgroup, so the output is bound as atomics, and each row changes its own half of a word.
     Everywhere,
 }
 
 impl SharedWords {
     fn new(spec: &NormSpec, layout: &Layout, rows: u64, output: Access) -> Self {
-        let odd_start = layout.output.offset / 2 % 2 == 1;
+        let Some(place) = layout.get(Slot::Output) else { return SharedWords::No };
+        let odd_start = place.offset / 2 % 2 == 1;
         match output {
-            Access::Element if rows > 1 && layout.output.row_stride == spec.hidden => match spec.hidden % 2 == 1 {
+            Access::Element if spec.groups > 1 => SharedWords::Everywhere,
+            Access::Element if rows > 1 && place.row_stride == spec.hidden => match spec.hidden % 2 == 1 {
                 // The second of a pair reads the end of the first again, which a sum may have replaced by then.
                 true if spec.residual_out_dtype().is_some() => SharedWords::Everywhere,
                 true => SharedWords::InPairs,
@@ -190,7 +191,7 @@ impl Plan {
     pub fn with(spec: &NormSpec, caps: &Caps, layout: &Layout, rows: u64, force: Force) -> Result<Self> {
         spec.validate()?;
         layout.validate(spec, rows)?;
-        let order = Order::new(spec.hidden, caps);
+        let order = Order::partial(spec.group_length(), spec.statistics_length(), caps);
         let layout = &layout.with_strides_that_matter(spec, rows);
         let access = AccessMap::new(spec, layout, rows, force.access);
         let shared_words = SharedWords::new(spec, layout, rows, access.get(Slot::Output));
@@ -199,9 +200,10 @@ impl Plan {
             .min(order.octet_lanes())
             .min(u64::from(force.width.unwrap_or(u32::MAX)).max(1));
         let width = 1u64 << widest.ilog2();
-        let shares = Shares::new(&order, caps, rows, width, shared_words, force.rung)?;
-        check_iterations(&order, width, shares.rounds)?;
-        check_workgroup_memory(&order, caps, shares.rows_at_once)?;
+        let inner_rows = rows.saturating_mul(spec.groups);
+        let shares = Shares::new(spec, &order, caps, inner_rows, width, shared_words, force.rung)?;
+        check_iterations(spec, &order, width, shares.rounds)?;
+        check_workgroup_memory(spec, &order, caps, shares.rows_at_once)?;
 
         let rows_a_group = shares.rows_at_once * shares.rounds;
         let (bindings, chunks) = bind::bind(spec, caps, layout, rows, rows_a_group, &access)?;
@@ -236,13 +238,19 @@ impl Plan {
     /// Workgroups on the two axes of the dispatch for the first `rows` rows of a chunk. The rectangle may hold a few more than
     /// are needed; the kernel's guard ends those.
     pub fn grid(&self, chunk: &Chunk, rows: u64) -> [u32; 2] {
-        let groups = (rows.min(chunk.rows) + self.rows_before(chunk)).div_ceil(u64::from(self.rows_per_group()));
+        let rows = self.inner_rows(rows.min(chunk.rows)) + self.rows_before(chunk);
+        let groups = rows.div_ceil(u64::from(self.rows_per_group()));
         fold(groups, u64::from(self.caps.max_workgroups))
     }
 
     /// Rows before a chunk that its grid counts too: one where rows go in pairs and the first pair begins there.
     pub fn rows_before(&self, chunk: &Chunk) -> u64 {
-        u64::from(self.shared_words == SharedWords::InPairs && chunk.params.output_start % 2 == 1)
+        u64::from(self.shared_words == SharedWords::InPairs && chunk.params.start(Slot::Output) % 2 == 1)
+    }
+
+    /// Rows as the kernel counts them: each group of each row is one.
+    pub fn inner_rows(&self, rows: u64) -> u64 {
+        rows * self.spec.groups
     }
 
     /// A chunk's number of rows as the kernel gets it: base-256 digits, the lowest first.
@@ -252,12 +260,12 @@ impl Plan {
 
     /// Bytes that the kernel must move for `rows` rows: each operand once.
     pub fn bytes(&self, rows: u64) -> u64 {
-        let NormSpec { hidden, input, weight, bias, .. } = self.spec;
-        let residual =
-            [self.spec.residual_dtype(), self.spec.residual_out_dtype()].into_iter().flatten().map(DType::size).sum::<u64>();
-        let channel = |dtype: Option<DType>| if rows == 0 { 0 } else { dtype.map_or(0, |d| hidden * d.size()) };
-        let by_row = rows.saturating_mul(hidden).saturating_mul(input.size() + self.spec.output_dtype().size() + residual);
-        by_row.saturating_add(channel(weight) + channel(bias))
+        let bytes = |slot: Slot| match self.spec.dtype_of(slot) {
+            Some(dtype) if slot.is_by_row() => rows.saturating_mul(self.spec.length_of(slot)).saturating_mul(dtype.size()),
+            Some(dtype) if rows > 0 => self.spec.length_of(slot) * dtype.size(),
+            _ => 0,
+        };
+        Slot::ALL.into_iter().map(bytes).fold(0, u64::saturating_add)
     }
 
     /// Bytes of device memory that a prepared norm holds for itself: the uniform of every chunk. Whoever runs the plan needs a
@@ -285,10 +293,12 @@ fn fold(groups: u64, limit: u64) -> [u32; 2] {
 }
 
 /// Case O11: what one invocation does at most, range rescue included, stays well below 65,535 iterations.
-fn check_iterations(order: &Order, width: u64, rounds: u64) -> Result<()> {
-    let steps = order.octets().div_ceil(width);
+fn check_iterations(spec: &NormSpec, order: &Order, width: u64, rounds: u64) -> Result<()> {
+    let steps = order.octets().max(order.whole_octets()).div_ceil(width);
     let lanes = order.octet_lanes() / width;
-    let iterations = rounds * (3 * steps + lanes * (6 * order.blocks() + 8) + 16);
+    // A mean, and a maximum of the result, each take as much again.
+    let sweeps = 1 + u64::from(spec.centered) + u64::from(spec.writes_scale());
+    let iterations = sweeps * rounds * (3 * steps + lanes * (6 * order.blocks() + 8) + 16);
     if iterations <= MOST_ITERATIONS {
         return Ok(());
     }
@@ -300,8 +310,8 @@ fn check_iterations(order: &Order, width: u64, rounds: u64) -> Result<()> {
     )))
 }
 
-fn check_workgroup_memory(order: &Order, caps: &Caps, rows_at_once: u64) -> Result<()> {
-    let bytes = rows_at_once * row_memory(order) + 64;
+fn check_workgroup_memory(spec: &NormSpec, order: &Order, caps: &Caps, rows_at_once: u64) -> Result<()> {
+    let bytes = rows_at_once * row_memory(spec, order) + 64;
     if bytes <= u64::from(caps.workgroup_memory) {
         return Ok(());
     }

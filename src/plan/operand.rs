@@ -1,73 +1,20 @@
 //! The operands of a kernel, and where each lies.
 
-use std::fmt;
-
 use super::layout::Placement;
 use crate::dtype::DType;
 use crate::error::{Detail, Error, Result};
+use crate::slot::Slot;
 
-/// What an operand is to the kernel.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[non_exhaustive]
-pub enum Slot {
-    /// The rows read.
-    Input,
-    /// One value a channel: the factor.
-    Weight,
-    /// One value a channel: the summand.
-    Bias,
-    /// The rows added to the input, or to the result.
-    Residual,
-    /// The sum with the input, written back.
-    ResidualOut,
-    /// The rows written.
-    Output,
-}
-
-impl Slot {
-    /// How many there are.
-    pub(crate) const COUNT: usize = Slot::Output as usize + 1;
-
-    /// The operand's name, as messages and shaders have it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Slot::Input => "input",
-            Slot::Weight => "weight",
-            Slot::Bias => "bias",
-            Slot::Residual => "residual",
-            Slot::ResidualOut => "residual_out",
-            Slot::Output => "output",
-        }
-    }
-
-    /// Whether the kernel writes it.
-    pub const fn is_written(self) -> bool {
-        match self {
-            Slot::Input | Slot::Weight | Slot::Bias | Slot::Residual => false,
-            Slot::ResidualOut | Slot::Output => true,
-        }
-    }
-
-    /// Whether it has a row for every row, rather than one value a channel.
-    pub const fn is_by_row(self) -> bool {
-        match self {
-            Slot::Input | Slot::Residual | Slot::ResidualOut | Slot::Output => true,
-            Slot::Weight | Slot::Bias => false,
-        }
-    }
-}
-
-impl fmt::Display for Slot {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
+/// Codes of 8 bits in a word.
+const CODES_A_WORD: u64 = 4;
 
 /// One operand with its dtype and place.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Operand {
     pub slot: Slot,
     pub dtype: DType,
+    /// Elements of each of its rows; of all, where it has values for channels alone.
+    pub length: u64,
     pub place: Placement,
 }
 
@@ -78,29 +25,40 @@ impl Operand {
     }
 
     /// First byte behind the operand, `None` beyond 64 bits.
-    pub fn end(&self, hidden: u64, rows: u64) -> Option<u64> {
+    pub fn end(&self, rows: u64) -> Option<u64> {
         let rows = if self.slot.is_by_row() { rows } else { 1 };
         let last_row = rows.saturating_sub(1).checked_mul(self.place.row_stride)?;
-        let elements = last_row.checked_add(hidden)?;
+        let elements = last_row.checked_add(self.length)?;
         elements.checked_mul(self.dtype.size())?.checked_add(self.place.offset)
     }
 
-    pub fn validate(&self, hidden: u64, rows: u64) -> Result<()> {
-        let Operand { slot, dtype, place } = *self;
-        if !place.offset.is_multiple_of(dtype.size()) {
+    pub fn validate(&self, rows: u64) -> Result<()> {
+        let Operand { slot, dtype, length, place } = *self;
+        let unit = if dtype.is_code() { CODES_A_WORD } else { dtype.size() };
+        if !place.offset.is_multiple_of(unit) {
+            let unit_is = if dtype.is_code() { "a word of codes" } else { dtype.name() };
             return Err(Error::Buffer(Detail::new(
                 format!("{slot} offset"),
-                format!("a multiple of {} bytes, the size of {dtype}", dtype.size()),
+                format!("a multiple of {unit} bytes, the size of {unit_is}"),
                 place.offset.to_string(),
                 "align the tensor to its elements",
             )));
         }
-        if slot.is_by_row() && place.row_stride < hidden {
+        if slot.is_by_row() && place.row_stride < length {
+            let what = if slot.is_like_input() { format!("hidden = {length}") } else { length.to_string() };
             return Err(Error::Shape(Detail::new(
                 format!("{slot} row stride"),
-                format!("at least hidden = {hidden} elements"),
+                format!("at least {what} elements"),
                 place.row_stride.to_string(),
                 "strides count elements, not bytes; columns are always dense",
+            )));
+        }
+        if dtype.is_code() && rows > 1 && !place.row_stride.is_multiple_of(CODES_A_WORD) {
+            return Err(Error::Shape(Detail::new(
+                format!("{slot} row stride"),
+                "a multiple of 4 codes: rows begin with a word",
+                place.row_stride.to_string(),
+                "pad the rows",
             )));
         }
         // Case K8: without rows nothing is bound, and buffers may be empty.
@@ -108,7 +66,7 @@ impl Operand {
             return Ok(());
         }
         // Bindings are made of 32-bit words: the word that holds the last element must lie in the buffer.
-        match self.end(hidden, rows).and_then(|end| end.checked_next_multiple_of(4)) {
+        match self.end(rows).and_then(|end| end.checked_next_multiple_of(4)) {
             Some(end) if end <= place.size => Ok(()),
             Some(end) => Err(Error::Buffer(Detail::new(
                 slot.name(),
@@ -126,8 +84,8 @@ impl Operand {
     }
 
     /// Whether an element of one lies over an element of the other.
-    pub fn overlaps(&self, other: &Operand, hidden: u64, rows: u64) -> bool {
-        let (Some(end), Some(other_end)) = (self.end(hidden, rows), other.end(hidden, rows)) else { return true };
+    pub fn overlaps(&self, other: &Operand, rows: u64) -> bool {
+        let (Some(end), Some(other_end)) = (self.end(rows), other.end(rows)) else { return true };
         if end <= other.place.offset || other_end <= self.place.offset {
             return false;
         }
@@ -138,6 +96,6 @@ impl Operand {
         }
         let (a, b) = (self.place.offset % stride, other.place.offset % stride);
         let from_self = if b >= a { b - a } else { stride - (a - b) };
-        from_self < hidden * self.dtype.size() || stride - from_self < hidden * other.dtype.size()
+        from_self < self.length * self.dtype.size() || stride - from_self < other.length * other.dtype.size()
     }
 }

@@ -20,15 +20,22 @@ const MOST_OCTET_LANES: u64 = 512;
 /// The order of summation of a row: a function of `hidden`, the device's kind and its subgroups alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Order {
-    /// Elements of a row.
+    /// Elements of a row, or of a group that is normalised by itself.
     pub hidden: u64,
+    /// The first of them, which are summed.
+    pub summed: u64,
     /// Lanes: L above. A power of two, at least 2.
     pub lanes: u32,
 }
 
 impl Order {
-    /// The order for rows of `hidden` elements on this device.
+    /// The order for rows of `hidden` elements on this device, all of them summed.
     pub fn new(hidden: u64, caps: &Caps) -> Self {
+        Self::partial(hidden, hidden, caps)
+    }
+
+    /// The order for rows of `hidden` elements of which the first `summed` are summed.
+    pub fn partial(hidden: u64, summed: u64, caps: &Caps) -> Self {
         let octets = hidden.div_ceil(OCTET).max(1);
         let usual = match caps.kind {
             // As wide as the vector register: a workgroup is then one register of invocations, and barriers cost nothing.
@@ -38,7 +45,7 @@ impl Order {
         };
         let long = octets.div_ceil(LONG).next_power_of_two().min(MOST_OCTET_LANES);
         let octet_lanes = usual.max(long).min(octets.next_power_of_two());
-        Self { hidden, lanes: (2 * octet_lanes) as u32 }
+        Self { hidden, summed, lanes: (2 * octet_lanes) as u32 }
     }
 
     /// Pairs of lanes, which share an octet.
@@ -53,13 +60,21 @@ impl Order {
     pub fn rest(&self) -> u64 {
         self.hidden % OCTET
     }
-    /// Octets of a row, a partial one included.
+    /// Whole octets that are summed.
+    pub fn summed_octets(&self) -> u64 {
+        self.summed / OCTET
+    }
+    /// Elements that are summed behind the last whole octet.
+    pub fn summed_rest(&self) -> u64 {
+        self.summed % OCTET
+    }
+    /// Octets that are summed, a partial one included.
     pub fn octets(&self) -> u64 {
-        self.hidden.div_ceil(OCTET)
+        self.summed.div_ceil(OCTET)
     }
     /// Steps in which every lane has a whole octet.
     pub fn full_steps(&self) -> u64 {
-        self.whole_octets() / self.octet_lanes()
+        self.summed_octets() / self.octet_lanes()
     }
     /// Steps of a lane over the row: at most one more, in which some lanes have nothing.
     pub fn steps(&self) -> u64 {

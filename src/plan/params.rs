@@ -1,34 +1,17 @@
 //! What the kernel finds in its uniform.
 
-use super::operand::Slot;
 use crate::error::{Detail, Error, Result};
+use crate::slot::Slot;
 use crate::spec::NormSpec;
 
-/// The uniform of one chunk: starts in elements from the start of the binding, strides in elements, and the numbers of the spec.
-/// `shaders/parts/rows.wgsl` has the same, and a test compares the two.
+/// The uniform of one chunk: where every operand lies, and the numbers of the spec. `shaders/parts/rows.wgsl` has the same, and a
+/// test compares the two.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 pub struct Params {
-    /// First element of the input.
-    pub input_start: u32,
-    /// Elements from one input row to the next.
-    pub input_stride: u32,
-    /// First element of the output.
-    pub output_start: u32,
-    /// Elements from one output row to the next.
-    pub output_stride: u32,
-    /// First element of the weight.
-    pub weight_start: u32,
-    /// First element of the bias.
-    pub bias_start: u32,
-    /// First element of the residual.
-    pub residual_start: u32,
-    /// Elements from one residual row to the next.
-    pub residual_stride: u32,
-    /// First element of the sum that is written back.
-    pub residual_out_start: u32,
-    /// Elements from one row of it to the next.
-    pub residual_out_stride: u32,
+    /// For every operand, in the order of [`Slot::ALL`]: its first element from the start of the binding, and the elements from one
+    /// row to the next.
+    pub places: [[u32; 2]; Slot::COUNT],
     /// eps, for ordinary rows; 0 where it is subnormal, for beside their sums it is nothing.
     pub eps: f32,
     /// eps = fraction · 2^exponent, the fraction in [1, 2) or 0: for rescued rows.
@@ -37,16 +20,18 @@ pub struct Params {
     pub eps_exponent: i32,
     /// Added to every weight.
     pub weight_offset: f32,
+    /// The scale of quantised output, where it is one for all rows.
+    pub scale: f32,
     /// Zero, which no compiler knows: see `shaders/parts/opaque.wgsl`.
     pub zero: u32,
     /// Nothing: uniforms are multiples of 16 bytes.
-    pub padding: u32,
+    pub padding: [u32; 2],
 }
 
-const _: () = assert!(size_of::<Params>() == 64);
+const _: () = assert!(size_of::<Params>().is_multiple_of(16));
 
 /// The exponent of an eps of zero: far below any element's, so that the element decides the scale.
-const NO_EPS: i32 = -600;
+const NO_EPS: i32 = -20_000;
 
 impl Params {
     /// Those of a spec, with everything at the start of its binding.
@@ -59,13 +44,24 @@ impl Params {
             eps_fraction: if eps == 0.0 { 0.0 } else { (eps * 2f64.powi(-exponent)) as f32 },
             eps_exponent: exponent,
             weight_offset: spec.weight_offset,
+            scale: spec.quantized.and_then(|quantized| quantized.scale).unwrap_or(1.0),
             ..Self::default()
         }
     }
 
     /// The uniform as 32-bit words, for hosts that copy words rather than structs.
-    pub fn words(&self) -> [u32; 16] {
+    pub fn words(&self) -> [u32; size_of::<Params>() / 4] {
         bytemuck::cast(*self)
+    }
+
+    /// First element of an operand in its binding.
+    pub fn start(&self, slot: Slot) -> u32 {
+        self.places[slot as usize][0]
+    }
+
+    /// Elements from one row of an operand to the next.
+    pub fn stride(&self, slot: Slot) -> u32 {
+        self.places[slot as usize][1]
     }
 
     /// Says where an operand lies.
@@ -80,15 +76,7 @@ impl Params {
                 ))
             })
         };
-        let (start, stride) = (narrow(start)?, narrow(stride)?);
-        match slot {
-            Slot::Input => (self.input_start, self.input_stride) = (start, stride),
-            Slot::Output => (self.output_start, self.output_stride) = (start, stride),
-            Slot::Weight => self.weight_start = start,
-            Slot::Bias => self.bias_start = start,
-            Slot::Residual => (self.residual_start, self.residual_stride) = (start, stride),
-            Slot::ResidualOut => (self.residual_out_start, self.residual_out_stride) = (start, stride),
-        }
+        self.places[slot as usize] = [narrow(start)?, narrow(stride)?];
         Ok(())
     }
 }
@@ -101,7 +89,7 @@ mod tests {
     fn eps_is_taken_apart_exactly() {
         for eps in [0.0, 1e-45, 1e-40, 1e-12, 1e-6, 1.0, 3.0, f32::MAX] {
             let params = Params::new(&NormSpec::torch(1, eps));
-            assert_eq!(f64::from(params.eps_fraction) * 2f64.powi(params.eps_exponent), f64::from(eps));
+            assert_eq!(f64::from(params.eps_fraction) * 2f64.powi(params.eps_exponent.max(-600)), f64::from(eps));
             assert!(eps == 0.0 || (1.0..2.0).contains(&params.eps_fraction));
         }
     }

@@ -4,6 +4,7 @@ use std::fmt;
 
 use super::{Caps, DeviceKind, Order, Rung, SharedWords};
 use crate::error::{Detail, Error, Result};
+use crate::spec::NormSpec;
 
 /// Elements that a workgroup of a software driver should have: fewer, and starting it costs more than its work.
 const WORTH_A_GROUP: u64 = 2048;
@@ -51,6 +52,7 @@ pub(super) enum Reason {
 
 impl Shares {
     pub fn new(
+        spec: &NormSpec,
         order: &Order,
         caps: &Caps,
         rows: u64,
@@ -71,7 +73,7 @@ impl Shares {
             DeviceKind::Gpu if unit == 2 => (1, wanted.clamp(1, 8)),
             DeviceKind::Gpu => (wanted, 1),
         };
-        let fits_memory = u64::from(caps.workgroup_memory).saturating_sub(64) / row_memory(order);
+        let fits_memory = u64::from(caps.workgroup_memory).saturating_sub(64) / row_memory(spec, order);
         let at_once = at_once.min(u64::from(caps.max_invocations) / width).min(fits_memory).max(1);
         // Powers of two, so that similar numbers of rows share a kernel.
         let rounds = (1u64 << rounds.ilog2()).next_multiple_of(unit);
@@ -104,8 +106,10 @@ impl Shares {
 }
 
 /// Bytes of workgroup memory for one row: a pair of sums for every octet lane, a flag and a maximum.
-pub(super) fn row_memory(order: &Order) -> u64 {
-    order.octet_lanes().max(8) * 8 + 8
+/// A mean takes a second pair, a scale of codes a second maximum.
+pub(super) fn row_memory(spec: &NormSpec, order: &Order) -> u64 {
+    let pairs = 1 + u64::from(spec.centered);
+    order.octet_lanes().max(8) * 8 * pairs + 8 + 4 * u64::from(spec.writes_scale())
 }
 
 impl fmt::Display for Reason {

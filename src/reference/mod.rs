@@ -1,11 +1,20 @@
-//! The CPU twins of the kernels, in f64, under the names of the shader files.
+//! The CPU twins of the kernels, in f64.
 //!
 //! A twin computes in f64 from the operands as stored and rounds exactly where the definition rounds. It does not imitate
-//! the GPU's order of summation: it is what the GPU is measured against.
+//! the GPU's order of summation: it is what the GPU is measured against. [`norm`] is the twin of `shaders/rms_norm.wgsl`,
+//! `layer_norm.wgsl` and `apply.wgsl`, [`stats`] that of `stats.wgsl`; the others are those of the parts that write beside the rows.
 
-mod residual_sum;
-mod rms_norm;
+mod moments;
+mod norm;
+mod quantized;
+mod stats;
+mod values;
 
-pub use residual_sum::residual_sum;
-pub use rms_norm::rms_norm;
-pub(crate) use rms_norm::values;
+pub(crate) use moments::Moments;
+pub use moments::rstd;
+pub use norm::norm;
+pub use quantized::quantized;
+pub(crate) use stats::{joined, statistic};
+pub use stats::stats;
+pub use values::residual_sum;
+pub(crate) use values::{silu, values};

@@ -78,7 +78,7 @@ impl Lowered {
     }
 }
 
-/// Whose bits the result must have, besides lying within the error model.
+/// Whose bits the result must have, besides lying within the error model. (A NaN has those of any other.)
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Twin {
@@ -93,6 +93,8 @@ pub enum Twin {
     Repeated(u32),
     /// Those of the norm alone, on the sum with the residual as it was written back.
     Unfused,
+    /// Those of the norm that has every operand which this one lacks, with a value that changes nothing.
+    Neutral,
 }
 
 /// One case: a norm, its data, where it lies, how it is planned, and what it is held to.

@@ -1,7 +1,10 @@
 //! Inputs for the case list: reproducible values in the regimes that broke other implementations.
 
-use crate::dtype::DType;
+use crate::dtype::{DType, Element, F8E4M3};
 use crate::inputs::Inputs;
+use crate::reference::statistic;
+use crate::shard::Shard;
+use crate::slot::{BySlot, Slot};
 use crate::spec::NormSpec;
 use crate::values::Values;
 
@@ -17,6 +20,13 @@ pub enum Regime {
     Alternating(f64),
     /// One value in one place, another everywhere else.
     Spike(f64, f64),
+    /// Normal about a mean.
+    About {
+        /// The mean.
+        mean: f64,
+        /// The standard deviation.
+        spread: f64,
+    },
     /// N(0, 1) with every 512th column 40 times as large.
     Outliers,
     /// Random finite bits: every exponent is as likely as any other.
@@ -43,57 +53,83 @@ pub enum Weights {
 
 /// The values of a case on the host.
 #[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
-pub struct Data {
-    /// Rows.
-    pub input: Values,
-    /// One value a channel, where the spec has a weight.
-    pub weight: Option<Values>,
-    /// One value a channel, where the spec has a bias.
-    pub bias: Option<Values>,
-    /// As many rows as the input has, where the spec has a residual.
-    pub residual: Option<Values>,
-}
+pub struct Data(BySlot<Values>);
 
 impl Data {
     /// Fills the operands of a norm. The same arguments give the same values, on every machine.
     pub fn new(spec: &NormSpec, rows: u64, regime: Regime, weights: Weights) -> Self {
         let mut random = Random::new(spec.hidden ^ rows.rotate_left(20) ^ 0x5eed);
-        let hidden = spec.hidden as usize;
-        let mut input = Vec::with_capacity(rows as usize * hidden);
-        for row in 0..rows as usize {
-            fill_row(&mut input, spec.input, row, hidden, regime, &mut random);
+        let mut data = Self(BySlot::default());
+        for slot in Slot::ALL.into_iter().filter(|slot| !slot.is_written()) {
+            let Some(dtype) = spec.dtype_of(slot) else { continue };
+            let values = match slot {
+                Slot::Weight => (0..spec.weight_length()).map(|_| weight(spec, dtype, weights, &mut random)).collect(),
+                Slot::Bias => (0..spec.weight_length()).map(|_| 0.5 * random.normal()).collect(),
+                Slot::Statistics => data.statistics(spec, regime, &mut random),
+                // Gates of every kind: shut, half open, open wide.
+                Slot::Gate => fill_rows(spec, dtype, rows, gate_regime(regime), &mut random),
+                _ => fill_rows(spec, dtype, rows, regime, &mut random),
+            };
+            let values: Vec<f64> = values.into_iter().map(|value| clamp(dtype, value)).collect();
+            data.0.set(slot, Some(Values::round_from(dtype, &values)));
         }
-        let channel = |dtype: DType, random: &mut Random, value: &dyn Fn(&mut Random) -> f64| {
-            let values: Vec<f64> = (0..hidden).map(|_| clamp(dtype, value(random))).collect();
-            Values::round_from(dtype, &values)
-        };
-        let weight = spec.weight.map(|dtype| {
-            channel(dtype, &mut random, &|random| match weights {
-                Weights::Usual => 1.0 - f64::from(spec.weight_offset) + 0.2 * random.normal(),
-                Weights::Constant(value) => value,
-                Weights::AnyFinite => random.any_finite(dtype),
-            })
-        });
-        let bias = spec.bias.map(|dtype| channel(dtype, &mut random, &|random| 0.5 * random.normal()));
-        let residual = spec.residual.map(|residual| {
-            let mut values = Vec::with_capacity(input.len());
-            for row in 0..rows as usize {
-                fill_row(&mut values, residual.dtype, row, hidden, regime, &mut random);
-            }
-            Values::round_from(residual.dtype, &values)
-        });
-        Self { input: Values::round_from(spec.input, &input), weight, bias, residual }
+        data
     }
 
     /// Borrows them as a norm's inputs.
     pub fn inputs(&self) -> Inputs<'_> {
-        let mut inputs = Inputs::new(&self.input);
-        inputs.weight = self.weight.as_ref().map(Values::as_slice);
-        inputs.bias = self.bias.as_ref().map(Values::as_slice);
-        inputs.residual = self.residual.as_ref().map(Values::as_slice);
-        inputs
+        let nothing = Inputs::new(&[] as &[f32]);
+        self.0.iter().fold(nothing, |inputs, (slot, values)| inputs.with(slot, Some(values.as_slice())))
     }
+
+    /// One of them.
+    pub fn get(&self, slot: Slot) -> Option<&Values> {
+        self.0.get(slot)
+    }
+
+    /// What all shards found: the first is the input, the others are made up in the same regime, each a little longer than the one
+    /// before.
+    fn statistics(&self, spec: &NormSpec, regime: Regime, random: &mut Random) -> Vec<f64> {
+        let Some(Shard::Apply { total, shards }) = spec.shard else { return Vec::new() };
+        let rows = self.inputs().input().widen();
+        let mut statistics = Vec::new();
+        for (row, part) in rows.chunks_exact(spec.hidden as usize).enumerate() {
+            let mut left = total - spec.hidden;
+            statistics.extend(statistic(part));
+            for shard in 1..shards {
+                let length = if shard + 1 == shards { left } else { (left / (shards - shard)).saturating_sub(1) };
+                left -= length;
+                let mut part = Vec::new();
+                fill_row(&mut part, spec.input, row, length as usize, regime, random);
+                statistics.extend(statistic(&part.iter().map(|x| spec.input.round(*x)).collect::<Vec<_>>()));
+            }
+        }
+        statistics
+    }
+}
+
+fn weight(spec: &NormSpec, dtype: DType, weights: Weights, random: &mut Random) -> f64 {
+    match weights {
+        Weights::Usual => 1.0 - f64::from(spec.weight_offset) + 0.2 * random.normal(),
+        Weights::Constant(value) => value,
+        Weights::AnyFinite => random.any_finite(dtype),
+    }
+}
+
+fn gate_regime(regime: Regime) -> Regime {
+    match regime {
+        Regime::Normal(_) | Regime::Outliers => Regime::Normal(3.0),
+        Regime::Mixed => Regime::Normal(60.0),
+        other => other,
+    }
+}
+
+fn fill_rows(spec: &NormSpec, dtype: DType, rows: u64, regime: Regime, random: &mut Random) -> Vec<f64> {
+    let mut values = Vec::with_capacity((rows * spec.hidden) as usize);
+    for row in 0..rows as usize {
+        fill_row(&mut values, dtype, row, spec.hidden as usize, regime, random);
+    }
+    values
 }
 
 fn fill_row(input: &mut Vec<f64>, dtype: DType, row: usize, hidden: usize, regime: Regime, random: &mut Random) {
@@ -108,6 +144,7 @@ fn fill_row(input: &mut Vec<f64>, dtype: DType, row: usize, hidden: usize, regim
         let value = match regime {
             Regime::Normal(scale) => scale * random.normal(),
             Regime::Constant(value) => value,
+            Regime::About { mean, spread } => mean + spread * random.normal(),
             Regime::Alternating(value) => {
                 if column % 2 == 0 {
                     value
@@ -135,16 +172,8 @@ fn fill_row(input: &mut Vec<f64>, dtype: DType, row: usize, hidden: usize, regim
 
 /// Finite values beyond the dtype's range become its largest.
 fn clamp(dtype: DType, value: f64) -> f64 {
-    let largest = largest(dtype);
+    let largest = dtype.largest();
     if value.is_finite() { value.clamp(-largest, largest) } else { value }
-}
-
-fn largest(dtype: DType) -> f64 {
-    match dtype {
-        DType::F32 => f64::from(f32::MAX),
-        DType::F16 => 65504.0,
-        DType::BF16 => half::bf16::MAX.to_f64(),
-    }
 }
 
 /// A small generator (splitmix64), so that cases are the same everywhere.
@@ -186,6 +215,8 @@ impl Random {
                 DType::F32 => f64::from(f32::from_bits(bits as u32)),
                 DType::F16 => half::f16::from_bits(bits as u16).to_f64(),
                 DType::BF16 => half::bf16::from_bits(bits as u16).to_f64(),
+                DType::I8 => f64::from(bits as i8),
+                DType::F8E4M3 => F8E4M3(bits as u8).widen(),
             };
             if value.is_finite() {
                 return value;

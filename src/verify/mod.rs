@@ -1,17 +1,18 @@
 //! Checking a device: the error model, the one case list, and the report. Tests, the program and the web page all use it.
 
+mod beside;
 mod case;
 mod cases;
 mod data;
 mod model;
+mod right;
 #[cfg(feature = "gpu")]
 mod run;
-mod sums;
 
+pub use beside::check_all;
 pub use case::{Arrangement, Case, Lowered, Tier, Twin};
 pub use cases::{HIDDEN, MORE_HIDDEN, cases};
 pub use data::{Data, Regime, Weights};
 pub use model::{Mismatch, Outcome, check};
 #[cfg(feature = "gpu")]
 pub use run::{CaseReport, Status, run_case};
-pub use sums::check_all;

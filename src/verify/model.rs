@@ -1,16 +1,26 @@
 //! The error model: how far a result may lie from the truth.
 //!
-//! Truth is the definition in float64, computed from the operands as stored. With `scale = max(|y|, |b|)` (where `b`, the bias,
-//! cancels most of `x · r · w`, an error of the product is as large beside `y` as the cancellation makes it):
+//! Truth is the definition in float64, computed from the operands as stored. Errors are counted in ULP of a `scale`, the size at which
+//! they arise:
 //!
-//! - f32 output: 4 ULP of `scale`.
-//! - f16 and bf16 output: half an ULP of the output's dtype, for the one rounding, plus the 4 ULP of f32 before it. That is the
+//! - `max(|y|, |b|)` in general: where `b`, the bias, cancels most of `x · r · w`, an error of the product is as large beside `y` as the
+//!   cancellation makes it.
+//! - `max(|y|, |b|, |y - b|, |w|)` in a LayerNorm: an error of the mean is a share of the row's deviation, the same for all its
+//!   elements, and so of `w` in the result; and two roundings more, of the product that the bias is added to, are counted in its own ULP.
+//!
+//! What is allowed:
+//!
+//! - f32 output: 4 ULP. A gate on the input adds 5 (for `exp`, a division and two products), statistics of several shards a quarter of
+//!   an ULP each.
+//! - f16 and bf16 output: half an ULP of the output's dtype, for the one rounding, plus the ULP of f32 before it. That is the
 //!   correctly rounded value or, where the truth lies close to a rounding boundary, the one next to it;
 //!   [`Outcome::misrounded`] counts how often. It is much less than the full ULP that is promised, and tells apart definitions
 //!   that differ only in where they round.
-//! - Definitions that round the normalised value before the weight: where that value lies within 4 ULP (f32) of a rounding
+//! - Definitions that round the normalised value before the weight: where that value lies within its error of a rounding
 //!   boundary, both neighbours are right, and the result is held to the nearer of the two values that follow. They differ by a
 //!   step of that dtype times the weight, which in an f32 output is thousands of ULP.
+//! - A residual or a gate that follows: one f32 rounding, or 5 ULP of the gated value, more; where the norm's result is rounded before, there is a
+//!   right value for each that it may be rounded to.
 //! - Results below the normal range of f32 and bf16 may be flushed to a zero of the right sign, as drivers do.
 //! - In a row that is not rescued, an element, or a weight, that is subnormal itself or makes `x · r` subnormal may count as
 //!   zero. So may, in any row, an `x · r` that is rounded to bf16 before the weight and is subnormal there, and a bias, or a
@@ -19,20 +29,15 @@
 //! An infinity counts as the first power of two beyond the largest finite number, so that a result at the very edge of the range
 //! may fall to either side; a truth clearly beyond must be infinite. NaN is right where the truth is NaN, and nowhere else.
 
-use super::sums;
+use super::right::{Right, RowOf};
 use crate::dtype::DType;
 use crate::error::{Detail, Error, Result};
 use crate::inputs::Inputs;
-use crate::reference;
 use crate::spec::NormSpec;
 use crate::values::Slice;
 
-/// Allowed error of the f32 arithmetic, in ULP.
-pub(super) const F32_ULP: f64 = 4.0;
-/// Sums of squares from here up are taken as they are; smaller ones are rescued.
-const ORDINARY_SQUARES: f64 = 1.0 / (1u64 << 63) as f64 / 2.0;
 /// The smallest normal f32.
-const MIN_NORMAL: f64 = f32::MIN_POSITIVE as f64;
+pub(super) const MIN_NORMAL: f64 = f32::MIN_POSITIVE as f64;
 
 /// An element that is too far off.
 #[derive(Debug, Clone, PartialEq)]
@@ -84,6 +89,23 @@ impl Outcome {
         let room = MOST_MISMATCHES.saturating_sub(self.mismatches.len());
         self.mismatches.extend(other.mismatches.iter().take(room).map(|m| Mismatch { index: shift + m.index, ..m.clone() }));
     }
+
+    pub(super) fn note(&mut self, mismatch: Mismatch) {
+        self.wrong += 1;
+        if self.mismatches.len() < MOST_MISMATCHES {
+            self.mismatches.push(mismatch);
+        }
+    }
+
+    /// Counts a NaN that is right, or notes one that is not. `None` where there is none.
+    pub(super) fn nan(&mut self, index: usize, got: f64, truth: f64) -> Option<()> {
+        match (got.is_nan(), truth.is_nan()) {
+            (false, false) => return None,
+            (true, true) => self.nan += 1,
+            _ => self.note(Mismatch { index, got, truth, allowed: 0.0 }),
+        }
+        Some(())
+    }
 }
 
 const MOST_MISMATCHES: usize = 5;
@@ -103,25 +125,24 @@ const MOST_MISMATCHES: usize = 5;
 /// ```
 ///
 /// # Errors
-/// Those of [`Inputs::validate`], and [`Error::Shape`] or [`Error::DType`] where the output is not one of this norm.
+/// Those of [`Inputs::validate`]; [`Error::Shape`] or [`Error::DType`] where the output is not one of this norm; and
+/// [`Error::Shape`] for a norm whose codes cannot be judged without their scales: [`check_all`](super::check_all) takes both.
 pub fn check(spec: &NormSpec, inputs: &Inputs<'_>, output: Slice<'_>) -> Result<Outcome> {
-    inputs.validate(spec)?;
-    if let Some(residual) = inputs.residual.filter(|_| spec.adds_after()) {
-        return sums::check_after(spec, inputs, residual, output);
+    let rows = inputs.validate(spec)?;
+    if spec.writes_scale() {
+        let remedy = "pass codes and scales to verify::check_all";
+        return Err(Error::Shape(Detail::new("scale", "the scales of the codes", "none", remedy)));
     }
-    let truth = reference::rms_norm(spec, inputs)?;
-    expect_like(output, spec.output_dtype(), truth.len(), "output")?;
-    let hidden = spec.hidden as usize;
+    expect_like(output, spec.output_dtype(), (rows * spec.length_of(crate::slot::Slot::Output)) as usize, "output")?;
+    if spec.is_stats() {
+        return super::beside::check_statistics(spec, inputs, output);
+    }
+    if let Some(scale) = spec.quantized.and_then(|quantized| quantized.scale) {
+        let groups = rows * spec.groups;
+        return super::beside::check_codes(spec, inputs, output, &vec![f64::from(scale); groups as usize]);
+    }
     let mut outcome = Outcome::default();
-    let values = reference::values(spec, inputs);
-    for (row, values) in values.chunks_exact(hidden).enumerate() {
-        let statistics = RowStatistics::new(spec, values);
-        for (channel, &x) in values.iter().enumerate() {
-            let index = row * hidden + channel;
-            let element = Compared { index, channel, x, truth: truth[index], got: output.at(index) };
-            compare(spec, inputs, &statistics, &element, &mut outcome);
-        }
-    }
+    RowOf::new(spec, inputs).for_each(|index, right| compare(spec, index, &right, output.at(index), &mut outcome));
     Ok(outcome)
 }
 
@@ -138,158 +159,33 @@ pub(super) fn expect_like(got: Slice<'_>, dtype: DType, elements: usize, argumen
     Ok(())
 }
 
-/// What the model needs to know of a row.
-pub(super) struct RowStatistics {
-    rstd: f64,
-    rescued: bool,
-}
-
-impl RowStatistics {
-    pub(super) fn new(spec: &NormSpec, values: &[f64]) -> Self {
-        let squares: f64 = values.iter().map(|x| x * x).sum();
-        let rstd = 1.0 / (squares / spec.hidden as f64 + f64::from(spec.eps)).sqrt();
-        // A zero row with eps 0 stays zero. (An infinite scale would make its allowance a NaN, which nothing exceeds.)
-        let rstd = if rstd == f64::INFINITY { 0.0 } else { rstd };
-        // Close to the threshold either may be: the strict side is taken for what is clearly below or above.
-        let ordinary = squares >= ORDINARY_SQUARES && squares <= f64::from(f32::MAX) * 1.01;
-        Self { rstd, rescued: !ordinary }
-    }
-}
-
-/// An element that is compared.
-pub(super) struct Compared {
-    pub index: usize,
-    pub channel: usize,
-    /// What is normalised.
-    pub x: f64,
-    pub truth: f64,
-    pub got: f64,
-}
-
-fn compare(spec: &NormSpec, inputs: &Inputs<'_>, row: &RowStatistics, element: &Compared, outcome: &mut Outcome) {
-    let Compared { index, channel, truth, got, .. } = *element;
-    let dtype = spec.output_dtype();
+fn compare(spec: &NormSpec, index: usize, right: &Right, got: f64, outcome: &mut Outcome) {
+    let (dtype, truth) = (spec.output_dtype(), right.truth);
     outcome.elements += 1;
-    if truth.is_nan() || got.is_nan() {
-        if truth.is_nan() && got.is_nan() {
-            outcome.nan += 1;
-        } else {
-            note(outcome, Mismatch { index, got, truth, allowed: 0.0 });
-        }
+    if outcome.nan(index, got, truth).is_some() {
         return;
     }
-    let rounded = dtype.round(truth);
-    if got != rounded {
-        outcome.misrounded += 1;
-    }
+    outcome.misrounded += usize::from(got != dtype.round(truth));
     let edge = 2f64.powi(if dtype == DType::F16 { 16 } else { 128 });
-    let flushable = dtype != DType::F16 && truth.abs() < MIN_NORMAL;
-    let right = Right::new(spec, inputs, row, element);
     let nearest = right.nearest(got);
-    let (bias, lost) = (right.bias, right.lost(spec, inputs, row, channel, nearest));
-
-    let scale = nearest.abs().max(bias.abs()).min(edge / 2.0);
+    let scale = nearest.value.abs().max(right.scale).min(edge / 2.0);
     let ulp = dtype.ulp(scale);
-    let allowed = lost + F32_ULP * DType::F32.ulp(scale) + if dtype.is_half() { ulp / 2.0 } else { 0.0 };
+    let allowed = nearest.reach + if dtype.is_half() { ulp / 2.0 } else { 0.0 };
     // Beyond the edge of the range by more than that, only infinity is right; up to it, infinity counts as the edge.
-    let wrong = if nearest.abs() > edge + allowed {
-        got != f64::INFINITY.copysign(nearest)
+    let wrong = if nearest.value.abs() > edge + allowed {
+        got != f64::INFINITY.copysign(nearest.value)
     } else {
-        let error = (got.clamp(-edge, edge) - nearest).abs();
-        if lost == 0.0 && nearest.abs() >= 2f64.powi(dtype.min_exponent()) && nearest.abs() < edge {
+        let error = (got.clamp(-edge, edge) - nearest.value).abs();
+        let is_normal = nearest.value.abs() >= 2f64.powi(dtype.min_exponent()) && nearest.value.abs() < edge;
+        if right.lost == 0.0 && is_normal {
             outcome.worst_ulp = outcome.worst_ulp.max(error / ulp);
         }
-        let sign_lost = got == 0.0 && truth != 0.0 && bias == 0.0 && got.is_sign_negative() != truth.is_sign_negative();
+        let flushable = right.may_flush && dtype != DType::F16 && truth.abs() < MIN_NORMAL;
+        let sign_lost = right.keeps_sign && got == 0.0 && truth != 0.0 && got.is_sign_negative() != truth.is_sign_negative();
         sign_lost || (error > allowed && !(flushable && got == 0.0))
     };
     if wrong {
-        note(outcome, Mismatch { index, got, truth: nearest, allowed });
-    }
-}
-
-/// The values that are right for an element, before the last rounding.
-pub(super) struct Right {
-    /// One, or where the value before the weight may round either way, up to three.
-    pub values: [f64; 3],
-    x: f64,
-    normalized: f64,
-    weight: f64,
-    pub bias: f64,
-}
-
-impl Right {
-    pub(super) fn new(spec: &NormSpec, inputs: &Inputs<'_>, row: &RowStatistics, element: &Compared) -> Self {
-        let weight = inputs.weight.map_or(1.0, |w| w.at(element.channel) + f64::from(spec.weight_offset));
-        let bias = inputs.bias.map_or(0.0, |b| b.at(element.channel));
-        let normalized = element.x * row.rstd;
-        let values = neighbours(spec, normalized).map(|step| element.truth + step * weight);
-        Self { values, x: element.x, normalized, weight, bias }
-    }
-
-    fn nearest(&self, got: f64) -> f64 {
-        let [mut nearest, others @ ..] = self.values;
-        for other in others {
-            if (other - got).abs() < (nearest - got).abs() {
-                nearest = other;
-            }
-        }
-        nearest
-    }
-
-    pub(super) fn lost(&self, spec: &NormSpec, inputs: &Inputs<'_>, row: &RowStatistics, channel: usize, value: f64) -> f64 {
-        let Right { x, normalized, weight, bias, .. } = *self;
-        vanishing(spec, inputs, row, channel, &Element { x, normalized, weight, bias, product: value - bias })
-    }
-}
-
-/// How far the right values of `x · r`, rounded before the weight, lie from the truth's: nothing where nothing is rounded there.
-fn neighbours(spec: &NormSpec, normalized: f64) -> [f64; 3] {
-    let Some(dtype) = spec.normalized_dtype() else { return [0.0; 3] };
-    let slack = F32_ULP * DType::F32.ulp(normalized);
-    [normalized, normalized - slack, normalized + slack].map(|value| dtype.round(value) - dtype.round(normalized))
-}
-
-/// One element, in float64.
-struct Element {
-    x: f64,
-    normalized: f64,
-    weight: f64,
-    bias: f64,
-    /// What the bias is added to, by the nearest right value.
-    product: f64,
-}
-
-/// What may be lost because a number of this element is below the normal range, where drivers flush it to zero.
-fn vanishing(spec: &NormSpec, inputs: &Inputs<'_>, row: &RowStatistics, channel: usize, element: &Element) -> f64 {
-    let small = |v: f64| v != 0.0 && v.abs() < MIN_NORMAL;
-    let product = element.product.abs();
-    let mut lost = 0.0;
-    // Whatever the row: each summand of the bias's sum, and a value that is put together to be rounded to bf16.
-    if spec.bias.is_some() {
-        let summands = [element.bias.abs(), product];
-        lost += summands.into_iter().filter(|v| *v < 1.01 * MIN_NORMAL).sum::<f64>();
-    }
-    if spec.normalized_dtype() == Some(DType::BF16) && small(element.normalized) {
-        lost += product;
-    }
-    // Rescued rows take everything else apart.
-    if row.rescued {
-        return lost;
-    }
-    if small(element.x) || small(element.normalized) {
-        lost += product.min(1.01 * MIN_NORMAL * row.rstd.max(1.0) * element.weight.abs());
-    }
-    let stored_weight = inputs.weight.map_or(1.0, |w| w.at(channel));
-    if spec.weight.is_some() && (small(stored_weight) || small(element.weight)) {
-        lost += MIN_NORMAL * element.normalized.abs().max(1.0);
-    }
-    lost
-}
-
-pub(super) fn note(outcome: &mut Outcome, mismatch: Mismatch) {
-    outcome.wrong += 1;
-    if outcome.mismatches.len() < MOST_MISMATCHES {
-        outcome.mismatches.push(mismatch);
+        outcome.note(Mismatch { index, got, truth: nearest.value, allowed });
     }
 }
 
@@ -298,7 +194,7 @@ mod tests {
     use super::*;
 
     fn wrong(spec: NormSpec, x: &[f32], y: &[f32]) -> usize {
-        check(&spec.without_weight(), &Inputs::new(x), y.into()).unwrap().wrong
+        check(&spec.without_weight().without_bias(), &Inputs::new(x), y.into()).unwrap().wrong
     }
 
     #[test]
@@ -320,6 +216,11 @@ mod tests {
         assert_eq!(wrong(spec, &[f32::NAN, 1.0], &[f32::NAN, f32::NAN]), 0);
         assert_eq!(wrong(spec, &[f32::NAN, 1.0], &[f32::NAN, 1.0]), 1);
         assert_eq!(wrong(spec, &[1.0, 1.0], &[1.0, f32::NAN]), 1);
+        // LayerNorm: 4 ULP of 1 where the result is close to the mean, for the mean may be so far off.
+        let layer = NormSpec::layer_norm(3, 0.0);
+        let y = 1.5f64.sqrt() as f32;
+        assert_eq!(wrong(layer, &[1.0, 2.0, 3.0], &[-y, 4.0 * f32::EPSILON, y]), 0);
+        assert_eq!(wrong(layer, &[1.0, 2.0, 3.0], &[-y, 5.0 * f32::EPSILON, y]), 1);
     }
 
     #[test]

@@ -1,17 +1,18 @@
 //! Running a case on a device.
 
-use std::ops::Range;
-
+use super::beside::check_all;
 use super::case::{Arrangement, Case, Lowered, Twin};
 use super::data::{Data, Regime};
 use super::model::Outcome;
-use super::sums::check_all;
+
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::gpu::{Gpu, Operand, Operands, filled_buffer, new_encoder, read_into};
 use crate::inputs::Inputs;
 use crate::outputs::Outputs;
 use crate::plan::Force;
+use crate::slot::{BySlot, Slot};
+use crate::spec::NormSpec;
 use crate::values::{Slice, Values};
 
 /// What fills the output before a run, a NaN in every dtype, so that what is left untouched shows; and a number for the cases
@@ -75,7 +76,7 @@ async fn evaluate(gpu: &Gpu, case: &Case, outcome: &mut Outcome) -> Result<Optio
         Ok(values) => values,
         Err(complaint) => return Ok(Some(complaint)),
     };
-    let inputs = first_rows(&data, case, rows);
+    let inputs = data.inputs().rows(&case.spec, 0..rows);
     *outcome = check_all(&case.spec, &inputs, &got)?;
     if let Some(first) = outcome.mismatches.first() {
         return Ok(Some(format!(
@@ -107,8 +108,8 @@ async fn evaluate(gpu: &Gpu, case: &Case, outcome: &mut Outcome) -> Result<Optio
         Twin::RowsAlone(rows) => {
             for &row in rows {
                 let alone = row_alone(gpu, case, &data, row).await?;
-                if row_of(&got, case, row) != alone {
-                    return Ok(Some(format!("row {row} has other bits in the batch than alone")));
+                if let Some(complaint) = differs(&row_of(&got, case, row), &Ok(alone), "the row alone") {
+                    return Ok(Some(format!("row {row}: {complaint}")));
                 }
             }
             Ok(None)
@@ -117,22 +118,54 @@ async fn evaluate(gpu: &Gpu, case: &Case, outcome: &mut Outcome) -> Result<Optio
             let unfused = unfused(gpu, case, &inputs, &got).await?;
             Ok(differs(&got, &Ok(unfused), "the norm and the addition, one after the other"))
         }
+        Twin::Neutral => {
+            let neutral = neutral(gpu, case, &inputs).await?;
+            Ok(differs(&Outputs::new(got.into_output()), &Ok(neutral), "the norm with neutral operands"))
+        }
     }
+}
+
+/// The same by a norm that has every operand which this one lacks, with a value that changes nothing. (A gate has none.)
+async fn neutral(gpu: &Gpu, case: &Case, inputs: &Inputs<'_>) -> Result<Outputs> {
+    let mut spec = case.spec;
+    let zeros = Values::round_from(DType::F32, &vec![0.0; spec.weight_length() as usize]);
+    // The zero that takes no sign away.
+    let minus_zeros = Values::round_from(spec.input, &vec![-0.0; inputs.input().len()]);
+    let mut inputs = *inputs;
+    let output = spec.norm_dtype();
+    if spec.weight.is_none() {
+        spec = spec.weight(DType::F32);
+    }
+    let ones = spec.initial_weight()?;
+    if inputs.get(Slot::Weight).is_none() {
+        inputs = inputs.weight(&ones);
+    }
+    if spec.bias.is_none() {
+        (spec, inputs) = (spec.bias(DType::F32), inputs.bias(&zeros));
+    }
+    if spec.residual.is_none() && !spec.gates_input() {
+        (spec, inputs) = (spec.add_residual(spec.input), inputs.residual(&minus_zeros));
+    }
+    if spec.statistics_length.is_none() && !spec.centered {
+        spec = spec.partial(spec.group_length());
+    }
+    let outputs = gpu.norm(spec.output(output).rstd())?.run_all(&inputs).await?;
+    Ok(Outputs::new(outputs.into_output()))
 }
 
 /// The same by a norm without a residual, and an addition on the host.
 async fn unfused(gpu: &Gpu, case: &Case, inputs: &Inputs<'_>, got: &Outputs) -> Result<Outputs> {
     let spec = &case.spec;
-    if let (Some(residual), true) = (inputs.residual, spec.adds_after()) {
-        let normed = gpu.norm(spec.alone())?.run_values(&Inputs { residual: None, ..*inputs }).await?;
+    let alone = inputs.with(Slot::Residual, None);
+    if let (Some(residual), true) = (inputs.get(Slot::Residual), spec.adds_after()) {
+        let normed = gpu.norm(spec.alone())?.run_values(&alone).await?;
         let sum = |index| f64::from((normed.as_slice().at(index) + residual.at(index)) as f32);
         let sums: Vec<f64> = (0..residual.len()).map(sum).collect();
         return Ok(Outputs::new(Values::round_from(spec.output_dtype(), &sums)));
     }
-    let Some(sum) = &got.residual_out else { return Ok(got.clone()) };
-    let of_sum = Inputs { input: sum.as_slice(), residual: None, ..*inputs };
-    let output = gpu.norm(spec.of_sum())?.run_values(&of_sum).await?;
-    Ok(Outputs::new(output).residual_out(Some(sum.clone())))
+    let Some(sum) = got.get(Slot::ResidualOut) else { return Ok(got.clone()) };
+    let outputs = gpu.norm(spec.of_sum())?.run_all(&alone.with(Slot::Input, Some(sum.as_slice()))).await?;
+    Ok(outputs.with(Slot::ResidualOut, Some(sum.clone())))
 }
 
 fn differs(got: &Outputs, other: &Result<Outputs, String>, whose: &str) -> Option<String> {
@@ -140,21 +173,18 @@ fn differs(got: &Outputs, other: &Result<Outputs, String>, whose: &str) -> Optio
         Ok(outputs) => outputs,
         Err(complaint) => return Some(format!("{whose}: {complaint}")),
     };
-    let pairs = [
-        ("the output", Some(&got.output), Some(&other.output)),
-        ("the sum", got.residual_out.as_ref(), other.residual_out.as_ref()),
-    ];
-    pairs.into_iter().find_map(|(what, got, other)| {
-        let (got, other) = match (got, other) {
-            (None, None) => return None,
-            (Some(got), Some(other)) => (got.as_slice(), other.as_slice()),
-            _ => return Some(format!("{what} is there once, and not in {whose}")),
-        };
+    if got.iter().map(|(slot, _)| slot).ne(other.iter().map(|(slot, _)| slot)) {
+        return Some(format!("other operands are written than in {whose}"));
+    }
+    got.iter().zip(other.iter()).find_map(|((slot, got), (_, other))| {
+        let (got, other) = (got.as_slice(), other.as_slice());
         let size = got.dtype().size() as usize;
-        let first = got.bytes().chunks(size).zip(other.bytes().chunks(size)).position(|(a, b)| a != b);
-        match first {
-            Some(first) => Some(format!("element {first} of {what} has other bits than in {whose}")),
-            None if got.len() != other.len() => Some(format!("{what} has another length than in {whose}")),
+        let mut pairs = got.bytes().chunks(size).zip(other.bytes().chunks(size)).enumerate();
+        // Sign and payload of a NaN are the driver's, and no result.
+        let first = pairs.find(|(index, (a, b))| a != b && !(got.at(*index).is_nan() && other.at(*index).is_nan()));
+        match first.map(|(index, _)| index) {
+            Some(first) => Some(format!("element {first} of the {slot} has other bits than in {whose}")),
+            None if got.len() != other.len() => Some(format!("the {slot} has another length than in {whose}")),
             None => None,
         }
     })
@@ -162,38 +192,17 @@ fn differs(got: &Outputs, other: &Result<Outputs, String>, whose: &str) -> Optio
 
 /// What was written for one row.
 fn row_of(outputs: &Outputs, case: &Case, row: u64) -> Outputs {
-    let of = |values: &Values| rows_of(values.as_slice(), case, row..row + 1);
-    Outputs::new(of(&outputs.output)).residual_out(outputs.residual_out.as_ref().map(of))
-}
-
-fn rows_of(values: Slice<'_>, case: &Case, rows: Range<u64>) -> Values {
-    let size = case.spec.hidden * values.dtype().size();
-    Values::from_bytes(values.dtype(), &values.bytes()[(rows.start * size) as usize..(rows.end * size) as usize])
-}
-
-fn first_rows<'a>(data: &'a Data, case: &Case, rows: u64) -> Inputs<'a> {
-    let mut inputs = data.inputs();
-    let end = (rows * case.spec.hidden) as usize;
-    inputs.input = first(inputs.input, end);
-    inputs.residual = inputs.residual.map(|residual| first(residual, end));
-    inputs
-}
-
-fn first(values: Slice<'_>, count: usize) -> Slice<'_> {
-    match values {
-        Slice::F32(v) => Slice::F32(&v[..count]),
-        Slice::F16(v) => Slice::F16(&v[..count]),
-        Slice::BF16(v) => Slice::BF16(&v[..count]),
-    }
+    let of = |(slot, values): (Slot, &Values)| {
+        let length = case.spec.length_of(slot) as usize;
+        let (dtype, bytes) = (values.as_slice().dtype(), values.as_slice().range(row as usize * length..(row as usize + 1) * length));
+        (slot, Values::from_bytes(dtype, bytes.bytes()))
+    };
+    let nothing = Outputs::new(Values::round_from(DType::F32, &[]));
+    outputs.iter().map(of).fold(nothing, |outputs, (slot, values)| outputs.with(slot, Some(values)))
 }
 
 async fn row_alone(gpu: &Gpu, case: &Case, data: &Data, row: u64) -> Result<Outputs> {
-    let mut inputs = data.inputs();
-    let input = rows_of(inputs.input, case, row..row + 1);
-    let residual = inputs.residual.map(|residual| rows_of(residual, case, row..row + 1));
-    inputs.input = input.as_slice();
-    inputs.residual = residual.as_ref().map(Values::as_slice);
-    gpu.norm(case.spec)?.run_all(&inputs).await
+    gpu.norm(case.spec)?.run_all(&data.inputs().rows(&case.spec, row..row + 1)).await
 }
 
 /// One execution of a case, in buffers that it lays out itself.
@@ -210,90 +219,56 @@ struct Image {
     sentinel: u8,
 }
 
+/// Where an operand lies: in which image, and from which byte.
+type At = (usize, u64);
+
 impl Image {
     /// Appends an operand of `rows` rows and returns the byte at which it starts. Gaps and surroundings hold the sentinel.
-    fn place(&mut self, values: Option<Slice<'_>>, dtype: DType, rows: u64, hidden: u64, arrangement: Arrangement) -> u64 {
-        let size = dtype.size() as usize;
+    fn place(&mut self, values: Option<Slice<'_>>, shape: &Shape, arrangement: Arrangement) -> u64 {
+        let size = shape.size as usize;
+        let unit = if size == 1 { 4 } else { size };
         if arrangement.paged {
             self.bytes.resize(self.bytes.len().next_multiple_of(256), self.sentinel);
         }
-        self.bytes.resize(self.bytes.len().next_multiple_of(size) + arrangement.offset as usize * size, self.sentinel);
+        self.bytes.resize(self.bytes.len().next_multiple_of(unit) + arrangement.offset as usize * unit, self.sentinel);
         let start = self.bytes.len();
-        let row = hidden as usize * size;
-        for index in 0..rows as usize {
+        let row = shape.length as usize * size;
+        for index in 0..shape.rows as usize {
             match values {
                 Some(values) => self.bytes.extend_from_slice(&values.bytes()[index * row..(index + 1) * row]),
                 None => self.bytes.resize(self.bytes.len() + row, self.sentinel),
             }
-            self.bytes.resize(self.bytes.len() + arrangement.gap as usize * size, self.sentinel);
+            self.bytes.resize(self.bytes.len() + (shape.stride - shape.length) as usize * size, self.sentinel);
         }
         start as u64
     }
 }
 
+/// An operand as it lies in memory, in elements.
+struct Shape {
+    size: u64,
+    rows: u64,
+    length: u64,
+    stride: u64,
+}
+
 impl Run<'_> {
     /// Executes and returns what was written, or says what was written beside it.
     async fn execute(&self, arrangement: Arrangement, force: Force) -> Result<Result<Outputs, String>> {
-        let (spec, data) = (&self.case.spec, self.data);
-        let hidden = spec.hidden;
-        let dense = Arrangement { gap: 0, ..arrangement };
-        let sentinel = if self.case.regime == Regime::Spoiled { FINITE_SENTINEL } else { SENTINEL };
-        let empty = || Image { bytes: Vec::new(), sentinel };
-        let mut images: Vec<Image> = vec![empty()];
-        // Where an operand goes: the one arena, or an image of its own.
-        let mut place = |values: Option<Slice<'_>>, dtype, rows, arrangement: Arrangement| {
-            if !arrangement.arena && !images.last().is_none_or(|image| image.bytes.is_empty()) {
-                images.push(empty());
-            }
-            let image = images.len() - 1;
-            (image, images[image].place(values, dtype, rows, hidden, arrangement))
-        };
-        let mut channels = |values: &Option<Values>| {
-            let values = values.as_ref()?.as_slice();
-            Some(place(Some(values), values.dtype(), 1, dense))
-        };
-        let (weight, bias) = (channels(&data.weight), channels(&data.bias));
-        let rows = self.case.rows;
-        let input = place(Some(data.input.as_slice()), spec.input, rows, arrangement);
-        let residual = data.residual.as_ref().map(|r| place(Some(r.as_slice()), r.as_slice().dtype(), rows, arrangement));
-        let residual_out = spec.residual_out_dtype().zip(residual).map(|(dtype, at)| match arrangement.residual_in_place {
-            true => at,
-            false => place(None, dtype, rows, arrangement),
-        });
-        let onto = residual.filter(|_| spec.adds_after() && arrangement.residual_in_place);
-        let output = match (arrangement.in_place, onto) {
-            (true, _) => input,
-            (false, Some(residual)) => residual,
-            (false, None) => place(None, spec.output_dtype(), rows, arrangement),
-        };
+        let spec = &self.case.spec;
+        let (mut images, places) = self.place_all(arrangement);
         for image in &mut images {
-            image.bytes.resize((image.bytes.len() + GUARD as usize).next_multiple_of(16), sentinel);
+            image.bytes.resize((image.bytes.len() + GUARD as usize).next_multiple_of(16), image.sentinel);
         }
-
         let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC;
         let mut buffers = Vec::new();
         for image in &images {
             buffers.push(filled_buffer(self.gpu.device(), "case", usage, &image.bytes).await?);
         }
-        let at =
-            |(image, offset): (usize, u64)| Operand::new(&buffers[image]).offset(offset).row_stride(hidden + arrangement.gap);
-        let mut operands = match onto {
-            Some(residual) => Operands::onto_residual(at(input), at(residual)),
-            None if arrangement.in_place => Operands::in_place(at(input)),
-            None => Operands::new(at(input), at(output)),
-        };
-        operands.weight = weight.map(at);
-        operands.bias = bias.map(at);
-        operands = match (residual, residual_out) {
-            (Some(residual), Some(sum)) if residual != sum => operands.residual(at(residual), at(sum)),
-            (Some(residual), Some(_)) => operands.residual_in_place(at(residual)),
-            (Some(residual), None) if onto.is_none() => operands.then_add(at(residual)),
-            _ => operands,
-        };
+        let operands = self.operands(arrangement, &places, &buffers);
         let prepared = self.gpu.norm(*spec)?.prepare_with(&operands, self.case.rows, force).await?;
         let mut encoder = new_encoder(self.gpu).await?;
         prepared.record_in(&mut encoder, self.rows)?;
-        let written = [Some((output, spec.output_dtype())), residual_out.zip(spec.residual_out_dtype())];
         let mut after = Vec::new();
         let mut encoder = Some(encoder);
         for (image, buffer) in images.iter().zip(&buffers) {
@@ -306,29 +281,93 @@ impl Run<'_> {
             read_into(self.gpu, encoder, buffer, 0..image.bytes.len() as u64, &mut bytes).await?;
             after.push(bytes);
         }
-        let [output, residual_out] = written.map(|written| {
-            let ((image, start), dtype) = written?;
-            Some(self.take_rows(&images[image].bytes, &mut after[image], dtype, start, arrangement.gap))
-        });
+        let mut outputs = Outputs::new(Values::round_from(spec.output_dtype(), &[]));
+        for (slot, &(image, start)) in places.iter().filter(|(slot, _)| slot.is_written()) {
+            let values = self.take_rows(slot, &images[image].bytes, &mut after[image], start, arrangement);
+            outputs = outputs.with(slot, Some(values));
+        }
         for (number, (image, after)) in images.iter().zip(&after).enumerate() {
             if let Some(byte) = image.bytes.iter().zip(after).position(|(before, after)| before != after) {
                 return Ok(Err(format!("byte {byte} of buffer {number}, beside the outputs, was written")));
             }
         }
-        let nothing = || Values::round_from(spec.output_dtype(), &[]);
-        Ok(Ok(Outputs::new(output.unwrap_or_else(nothing)).residual_out(residual_out)))
+        Ok(Ok(outputs))
+    }
+
+    fn shape(&self, slot: Slot, arrangement: Arrangement) -> Shape {
+        let spec = &self.case.spec;
+        let size = spec.dtype_of(slot).map_or(4, DType::size);
+        // Codes keep their rows at whole words.
+        let gap = if size == 1 { arrangement.gap * 4 } else { arrangement.gap };
+        match slot.is_by_row() {
+            true => Shape { size, rows: self.case.rows, length: spec.length_of(slot), stride: spec.dense_stride(slot) + gap },
+            false => Shape { size, rows: 1, length: spec.length_of(slot), stride: spec.length_of(slot) },
+        }
+    }
+
+    /// Every operand in the one arena, or in an image of its own.
+    fn place_all(&self, arrangement: Arrangement) -> (Vec<Image>, BySlot<At>) {
+        let spec = &self.case.spec;
+        let sentinel = if self.case.regime == Regime::Spoiled { FINITE_SENTINEL } else { SENTINEL };
+        let mut images = vec![Image { bytes: Vec::new(), sentinel }];
+        let mut places: BySlot<At> = BySlot::default();
+        // Channels first: an arena's weights come before its rows.
+        let (channels, rows): (Vec<Slot>, Vec<Slot>) = Slot::ALL.into_iter().partition(|slot| !slot.is_by_row());
+        for slot in channels.into_iter().chain(rows).filter(|slot| spec.dtype_of(*slot).is_some()) {
+            let replaced = replaced(spec, slot, arrangement).and_then(|slot| places.get(slot).copied());
+            let place = replaced.unwrap_or_else(|| {
+                if !arrangement.arena && !images.last().is_none_or(|image| image.bytes.is_empty()) {
+                    images.push(Image { bytes: Vec::new(), sentinel });
+                }
+                let values = self.data.get(slot).map(Values::as_slice);
+                let image = images.len() - 1;
+                (image, images[image].place(values, &self.shape(slot, arrangement), arrangement))
+            });
+            places.set(slot, Some(place));
+        }
+        (images, places)
+    }
+
+    fn operands<'a>(&self, arrangement: Arrangement, places: &BySlot<At>, buffers: &'a [wgpu::Buffer]) -> Operands<'a> {
+        let spec = &self.case.spec;
+        let at = places.map(|slot, &(image, offset)| {
+            Operand::new(&buffers[image]).offset(offset).row_stride(self.shape(slot, arrangement).stride)
+        });
+        let of = |slot: Slot| at.get(slot).copied().unwrap_or(Operand::new(&buffers[0]));
+        let mut operands = match replaced(spec, Slot::Output, arrangement) {
+            Some(Slot::Residual) => Operands::onto_residual(of(Slot::Input), of(Slot::Residual)),
+            Some(_) => Operands::in_place(of(Slot::Input)),
+            None => Operands::new(of(Slot::Input), of(Slot::Output)),
+        };
+        for (slot, &operand) in at.iter().filter(|(slot, _)| !matches!(slot, Slot::Input | Slot::Output)) {
+            operands = match replaced(spec, slot, arrangement) {
+                Some(_) => operands.residual_in_place(operand),
+                None => operands.with(slot, operand),
+            };
+        }
+        operands
     }
 
     /// Takes an output's rows out of a buffer as it was read back, and puts in their place what was there before.
-    fn take_rows(&self, before: &[u8], after: &mut [u8], dtype: DType, start: u64, gap: u64) -> Values {
-        let row = (self.case.spec.hidden * dtype.size()) as usize;
-        let stride = row + (gap * dtype.size()) as usize;
+    fn take_rows(&self, slot: Slot, before: &[u8], after: &mut [u8], start: u64, arrangement: Arrangement) -> Values {
+        let shape = self.shape(slot, arrangement);
+        let (row, stride) = ((shape.length * shape.size) as usize, (shape.stride * shape.size) as usize);
         let mut rows = Vec::with_capacity(self.rows as usize * row);
         for index in 0..self.rows as usize {
             let first = start as usize + index * stride;
             rows.extend_from_slice(&after[first..first + row]);
             after[first..first + row].copy_from_slice(&before[first..first + row]);
         }
-        Values::from_bytes(dtype, &rows)
+        Values::from_bytes(self.case.spec.dtype_of(slot).unwrap_or(DType::F32), &rows)
+    }
+}
+
+/// The input that an output lies over.
+fn replaced(spec: &NormSpec, slot: Slot, arrangement: Arrangement) -> Option<Slot> {
+    match slot {
+        Slot::Output if arrangement.in_place => Some(Slot::Input),
+        Slot::Output if spec.adds_after() && arrangement.residual_in_place => Some(Slot::Residual),
+        Slot::ResidualOut if arrangement.residual_in_place => Some(Slot::Residual),
+        _ => None,
     }
 }

@@ -3,6 +3,7 @@
 //! Cases that restate a failure seen elsewhere carry its ID, a letter and a number, at the start of their name.
 
 mod family;
+mod members;
 mod numbers;
 mod placement;
 mod shapes;
@@ -39,6 +40,13 @@ pub fn cases(tier: Tier) -> Vec<Case> {
     numbers::restated(&mut list);
     family::residual_added(&mut list);
     family::residual_added_after(&mut list);
+    members::layer_norm(&mut list);
+    members::gated(&mut list);
+    members::grouped(&mut list);
+    members::partial(&mut list);
+    members::rstd(&mut list);
+    members::codes(&mut list);
+    members::shards(&mut list);
     list.retain(|case| case.tier <= tier);
     list
 }

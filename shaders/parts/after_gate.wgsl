@@ -1,0 +1,23 @@
+// The result times SiLU of the gate, in f32.
+fn gate_four(y: vec4<f32>, n: vec4<f32>, w: vec4<f32>, b: vec4<f32>, z: vec4<f32>) -> vec4<f32> {
+    let g = silu(z, z);
+    let plain = opaque(y) * (g.factor * power_of_two(max(g.exponent, vec4<i32>(-126))));
+    // Where one of the two leaves the range of f32, or is close, their product need not.
+    let size = magnitude_bits(y) - vec4<u32>(0x0d800000u);
+    let rare = (size >= vec4<u32>(0x64000000u)) | (magnitude_bits(z) >= vec4<u32>(0x71800000u)) | (g.exponent < vec4<i32>(-80));
+    if (!any(rare)) {
+        return plain;
+    }
+    return select(plain, gate_apart(y, n, w, b, z), rare);
+}
+
+// SiLU of any gate as a factor in [-1, 2) and an exponent.
+fn silu_apart(z: vec4<f32>) -> Silu {
+    let s = silu(fraction_of(z), z);
+    return Silu(s.factor, s.exponent + exponent_of(z));
+}
+
+fn after(y: Octet, n: Octet, w: Octet, b: Octet, q: Octet, scale: Scale) -> Octet {
+    let v = cast_normed(y);
+    return quantized(Octet(gate_four(v[0], n[0], w[0], b[0], q[0]), gate_four(v[1], n[1], w[1], b[1], q[1])), scale);
+}

@@ -1,0 +1,37 @@
+// What is normalised: the input times SiLU of the gate, in f32. Nothing of it is kept.
+fn gated_four(x: vec4<f32>, z: vec4<f32>) -> vec4<f32> {
+    let g = silu(z, z);
+    let plain = x * (g.factor * power_of_two(max(g.exponent, vec4<i32>(-126))));
+    // Where SiLU is so small that it may be flushed, a large x may bring it back.
+    let rare = g.exponent < vec4<i32>(-80);
+    if (!any(rare)) {
+        return opaque(plain);
+    }
+    let small = scale_by((x * vec4<f32>(0x1p-20f)) * g.factor, g.exponent + vec4<i32>(20));
+    return opaque(select(plain, small, rare));
+}
+
+fn value_of(x: Octet, p: Octet) -> Octet {
+    return Octet(gated_four(x[0], p[0]), gated_four(x[1], p[1]));
+}
+
+// The product in fractions and exponents, which f32 need not hold.
+fn split_of(x: Octet, p: Octet) -> Split {
+    let s = split(x);
+    let z = split(p);
+    let low = silu(z.low, p[0]);
+    let high = silu(z.high, p[1]);
+    let product = split(Octet(s.low * low.factor, s.high * high.factor));
+    return Split(
+        product.low,
+        product.high,
+        product.low_exponent + s.low_exponent + z.low_exponent + low.exponent,
+        product.high_exponent + s.high_exponent + z.high_exponent + high.exponent,
+    );
+}
+
+fn keep_value(row: Row, i: u32, x: Octet) {
+}
+
+fn keep_rest(row: Row, i: u32, x: Octet, count: u32) {
+}

@@ -1,0 +1,60 @@
+// The rows of a workgroup, one after the other: the scale of each, and then the row. Elements are written in octets from `lead`, the
+// first that begins a word; what is before and behind them is the edges' business.
+@compute @workgroup_size(WORKGROUP_SIZE)
+fn main(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) grid: vec3<u32>,
+    @builtin(local_invocation_index) index: u32,
+) {
+    let rows = row_count();
+    let shift = pair_shift();
+    let first = (group.y * grid.x + group.x) * (ROWS_AT_ONCE * ROUNDS);
+    if (first >= rows + shift) {
+        return;
+    }
+    let slot = index / WIDTH;
+    let invocation = index % WIDTH;
+    var before = ordinary_scale(0.0);
+
+    for (var turn = 0u; turn < ROUNDS; turn++) {
+        let number = first + turn * ROWS_AT_ONCE;
+        if (number >= rows + shift) {
+            break;
+        }
+        // With a shift, the first number wraps: that row is absent.
+        let row = row_at(number + slot - shift, rows);
+        var scale = row_scale(slot, invocation, row);
+        keep_rstd(row, invocation, scale);
+        scale.codes = codes_of(slot, invocation, row, scale);
+
+        let lead = lead_of(row);
+        let units = select(0u, (HIDDEN - lead) / 8u, row.present);
+        if (!scale.rescued) {
+            for (var step = 0u; step < OUTPUT_STEPS; step++) {
+                let unit = step * WIDTH + invocation;
+                if (unit < units) {
+                    let i = lead + unit * 8u;
+                    let x = value_at(row, i);
+                    keep_value(row, i, x);
+                    store_output(row.output + i, finish(x, weight_at(row, i), bias_at(row, i), after_at(row, i), scale));
+                }
+            }
+        } else {
+            for (var step = 0u; step < OUTPUT_STEPS; step++) {
+                let unit = step * WIDTH + invocation;
+                if (unit < units) {
+                    let i = lead + unit * 8u;
+                    let x = load_input(row.input + i);
+                    let p = before_at(row, i);
+                    keep_value(row, i, value_of(x, p));
+                    let y = finish_rescued(split_of(x, p), weight_at(row, i), bias_at(row, i), after_at(row, i), scale);
+                    store_output(row.output + i, y);
+                }
+            }
+        }
+        store_edges(row, rows, lead, invocation, scale, before);
+        before = scale;
+        // The next turn writes the workgroup memory that this one read.
+        workgroupBarrier();
+    }
+}

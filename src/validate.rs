@@ -1,0 +1,199 @@
+//! Which norms there are.
+
+use crate::dtype::DType;
+use crate::error::{Detail, Error, Result};
+use crate::groups::WeightOf;
+use crate::shard::Shard;
+use crate::slot::Slot;
+use crate::spec::NormSpec;
+
+/// More parts than a row is ever cut into.
+const MOST_SHARDS: u64 = 4096;
+
+impl NormSpec {
+    /// Checks every field, and that they go together.
+    ///
+    /// # Errors
+    /// [`Error::Spec`], naming the field: hidden 0 or beyond 2^32, an eps that is negative or not finite, a weight offset or a scale
+    /// that is not finite, groups that do not divide the row, dtypes of codes for anything but quantised output, and combinations that
+    /// have no one meaning.
+    pub fn validate(&self) -> Result<()> {
+        self.validate_numbers()?;
+        self.validate_dtypes()?;
+        self.validate_groups()?;
+        self.validate_combination()
+    }
+
+    fn validate_numbers(&self) -> Result<()> {
+        if self.hidden == 0 {
+            return wrong("hidden", "at least 1", "0", "pass the length of the last dimension");
+        }
+        if self.hidden > u64::from(u32::MAX) {
+            return wrong("hidden", "less than 2^32", self.hidden, "shard the row");
+        }
+        if !(self.eps.is_finite() && self.eps >= 0.0) {
+            let remedy = "models use 1e-6 or 1e-5; see the checkpoint's config";
+            return wrong("eps", "a finite number of at least 0", format!("{:?}", self.eps), remedy);
+        }
+        if !self.weight_offset.is_finite() {
+            return wrong("weight_offset", "a finite number", format!("{:?}", self.weight_offset), "use 0, or 1 for Gemma");
+        }
+        match self.quantized.and_then(|quantized| quantized.scale) {
+            Some(scale) if !(scale.is_normal() && scale > 0.0) => {
+                wrong("scale", "a positive number between 1.2e-38 and 3.4e38", format!("{scale:?}"), "measure it on real results")
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn validate_dtypes(&self) -> Result<()> {
+        let remedy = "codes are written alone: ask for them with NormSpec::quantized";
+        for slot in Slot::ALL.into_iter().filter(|slot| *slot != Slot::Output) {
+            if let Some(dtype) = self.dtype_of(slot).filter(|dtype| dtype.is_code()) {
+                return wrong(slot.name(), "f32, f16 or bf16", dtype.name(), remedy);
+            }
+        }
+        if self.norm_dtype().is_code() {
+            return wrong("output", "f32, f16 or bf16", self.norm_dtype().name(), remedy);
+        }
+        match self.quantized {
+            Some(quantized) if !quantized.dtype.is_code() => {
+                let expected = DType::CODES.map(DType::name).join(" or ");
+                wrong("quantized", &expected, quantized.dtype.name(), "other dtypes are set with NormSpec::output")
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn validate_groups(&self) -> Result<()> {
+        if self.groups == 0 || !self.hidden.is_multiple_of(self.groups) {
+            let expected = format!("a number of groups, or heads, that divides hidden = {}", self.hidden);
+            return wrong("groups", &expected, self.groups, "pass hidden as all channels of a row, those of all its heads");
+        }
+        if let WeightOf::QueryAndKey(query) = self.weight_of
+            && (query == 0 || query >= self.groups)
+        {
+            let expected = format!("between 1 and {} of the {} heads", self.groups.saturating_sub(1), self.groups);
+            return wrong("query heads", &expected, query, "use NormSpec::heads where all heads share a weight");
+        }
+        if let Some(length) = self.statistics_length
+            && (length == 0 || length > self.group_length())
+        {
+            let expected = format!("between 1 and {} channels", self.group_length());
+            return wrong("statistics_length", &expected, length, "pass the number of channels that the statistic is made of");
+        }
+        if self.quantized.is_some() && self.groups > 1 && !self.group_length().is_multiple_of(4) {
+            let expected = "groups of a multiple of 4 channels where the output is quantised, four codes a word";
+            return wrong("groups", expected, format!("{} channels", self.group_length()), "quantise the whole row");
+        }
+        Ok(())
+    }
+
+    /// Combinations without a meaning, or with two.
+    fn validate_combination(&self) -> Result<()> {
+        let apart = "compute one of them by a norm of its own";
+        let gates_last = self.output_gate().is_some();
+        if self.gate.is_some() && self.residual.is_some() && (self.adds_after() || !gates_last) {
+            let expected = "a residual that is added before and a gate on the output, where there are both";
+            return wrong("gate", expected, "another order of the two", apart);
+        }
+        if self.centered && self.statistics_length.is_some() {
+            return wrong("statistics_length", "none for a LayerNorm", "some", "leave it out, or use an RMSNorm");
+        }
+        if self.quantized.is_some() && self.adds_after() {
+            return wrong("quantized", "no residual that is added to the result", "one", apart);
+        }
+        let Some(shard) = self.shard else { return Ok(()) };
+        let whole = "leave it to a norm of whole rows";
+        for (argument, present) in [
+            ("centered", self.centered),
+            ("groups", self.groups > 1),
+            ("statistics_length", self.statistics_length.is_some()),
+            ("residual", self.residual_out_dtype().is_some()),
+            ("gate", self.gates_input()),
+            ("quantized", self.writes_scale()),
+        ] {
+            if present {
+                return wrong(argument, "none in a sharded norm, whose statistics are sums of squares", "some", whole);
+            }
+        }
+        match shard {
+            Shard::Stats => {
+                let later = [
+                    ("weight", self.weight.is_some()),
+                    ("bias", self.bias.is_some()),
+                    ("residual", self.residual.is_some()),
+                    ("gate", self.gate.is_some()),
+                    ("rstd", self.rstd),
+                    ("quantized", self.quantized.is_some()),
+                ];
+                match later.into_iter().find(|(_, present)| *present) {
+                    Some((argument, _)) => wrong(argument, "none for stats", "one", "give it to the norm that applies the statistics"),
+                    None => Ok(()),
+                }
+            }
+            Shard::Apply { total, shards } => {
+                if shards == 0 || shards > MOST_SHARDS {
+                    return wrong("shards", &format!("between 1 and {MOST_SHARDS}"), shards, "pass the number of parts of a row");
+                }
+                if total < self.hidden || total > u64::from(u32::MAX) {
+                    let expected = format!("at least the {} channels of the part, and less than 2^32", self.hidden);
+                    return wrong("total", &expected, total, "pass the channels of all parts together");
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+fn wrong(argument: &str, expected: &str, actual: impl ToString, remedy: &str) -> Result<()> {
+    Err(Error::Spec(Detail::new(argument, expected, actual.to_string(), remedy)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_does_not_go_together_is_named() {
+        let spec = NormSpec::torch(12, 1e-6);
+        let f32 = DType::F32;
+        for (spec, argument) in [
+            (spec.groups(5), "groups"),
+            (spec.groups(0), "groups"),
+            (spec.query_and_key_heads(0, 4), "query heads"),
+            (spec.query_and_key_heads(4, 0), "query heads"),
+            (spec.query_and_key_heads(u64::MAX, 1), "groups"),
+            (spec.partial(0), "statistics_length"),
+            (spec.groups(2).partial(7), "statistics_length"),
+            (NormSpec::layer_norm(12, 1e-6).partial(3), "statistics_length"),
+            (spec.add_residual(f32).gate_input(f32), "gate"),
+            (spec.then_add_residual(f32).gate_output(f32), "gate"),
+            (spec.quantized(f32), "quantized"),
+            (spec.quantized(DType::I8).then_add_residual(f32), "quantized"),
+            (spec.quantized_by(DType::I8, 0.0), "scale"),
+            (spec.quantized_by(DType::I8, f32::NAN), "scale"),
+            (spec.groups(2).quantized(DType::I8), "groups"),
+            (spec.input(DType::I8), "input"),
+            (spec.output(DType::F8E4M3), "output"),
+            (spec.stats().weight(f32), "weight"),
+            (spec.stats().rstd(), "rstd"),
+            (spec.apply(11, 1), "total"),
+            (spec.apply(12, 0), "shards"),
+            (spec.apply(24, 2).quantized(DType::I8), "quantized"),
+            (NormSpec::layer_norm(12, 1e-6).apply(24, 2), "centered"),
+        ] {
+            let error = spec.validate().unwrap_err().to_string();
+            assert!(error.starts_with(&format!("invalid norm: {argument}: ")), "{argument}: {error}");
+        }
+        for fine in [
+            spec.groups(3).partial(4).gate_input(f32),
+            spec.add_residual(f32).gate_output(f32).quantized(DType::I8).rstd(),
+            NormSpec::layer_norm(12, 1e-6).heads(3).gate_input(f32),
+            spec.apply(24, 2).then_add_residual(f32).rstd(),
+            spec.stats(),
+        ] {
+            fine.validate().unwrap();
+        }
+    }
+}
