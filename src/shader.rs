@@ -221,12 +221,9 @@ impl Text {
         let mut used: Vec<_> = Slot::ALL.into_iter().filter_map(|slot| spec.dtype_of(slot)).collect();
         used.push(spec.norm_dtype());
         used.extend(spec.normalized_dtype());
-        for (dtype, part) in [
-            (DType::F16, part!("f16")),
-            (DType::BF16, part!("bf16")),
-            (DType::I8, part!("i8")),
-            (DType::F8E4M3, part!("f8e4m3")),
-        ] {
+        for (dtype, part) in
+            [(DType::F16, part!("f16")), (DType::BF16, part!("bf16")), (DType::I8, part!("i8")), (DType::F8E4M3, part!("f8e4m3"))]
+        {
             if used.contains(&dtype) {
                 self.add(part);
             }
@@ -285,7 +282,10 @@ impl Text {
             None => "0.0".into(),
         };
         let what = slot.map_or("nothing", Slot::name);
-        self.line(format_args!("// What acts {name} the norm: {what}.\nfn {name}_at(row: Row, i: u32) -> Octet {{\n    return {};\n}}\n", load("")));
+        self.line(format_args!(
+            "// What acts {name} the norm: {what}.\nfn {name}_at(row: Row, i: u32) -> Octet {{\n    return {};\n}}\n",
+            load("")
+        ));
         self.line(format_args!("fn {name}_one(row: Row, i: u32) -> f32 {{\n    return {};\n}}\n", load("_one")));
     }
 

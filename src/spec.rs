@@ -39,8 +39,7 @@ pub enum Preset {
 
 impl Preset {
     /// All of them.
-    pub const ALL: [Preset; 6] =
-        [Preset::Torch, Preset::Llama, Preset::Gemma, Preset::T5, Preset::Onnx, Preset::LayerNorm];
+    pub const ALL: [Preset; 6] = [Preset::Torch, Preset::Llama, Preset::Gemma, Preset::T5, Preset::Onnx, Preset::LayerNorm];
 
     /// The preset's name in lower case.
     pub const fn name(self) -> &'static str {

@@ -128,7 +128,9 @@ impl NormSpec {
                     ("quantized", self.quantized.is_some()),
                 ];
                 match later.into_iter().find(|(_, present)| *present) {
-                    Some((argument, _)) => wrong(argument, "none for stats", "one", "give it to the norm that applies the statistics"),
+                    Some((argument, _)) => {
+                        wrong(argument, "none for stats", "one", "give it to the norm that applies the statistics")
+                    }
                     None => Ok(()),
                 }
             }

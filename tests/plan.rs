@@ -65,7 +65,8 @@ fn no_word_has_two_owners(plan: &Plan) -> Result<(), TestCaseError> {
     let size = plan.spec.output_dtype().size();
     for chunk in plan.chunks.iter().filter(|_| plan.shared_words != SharedWords::Everywhere) {
         let row_word = |row: u64, element: u64| {
-            (u64::from(chunk.params.start(Slot::Output)) + row * u64::from(chunk.params.stride(Slot::Output)) + element) * size / 4
+            (u64::from(chunk.params.start(Slot::Output)) + row * u64::from(chunk.params.stride(Slot::Output)) + element) * size
+                / 4
         };
         let shift = u64::from(plan.shared_words == SharedWords::InPairs && chunk.params.start(Slot::Output) % 2 == 1);
         let group = |row: u64| (row + shift) / u64::from(plan.rows_per_group());

@@ -77,7 +77,9 @@ fn definition(spec: &NormSpec) -> Vec<String> {
     }));
     lines.extend(spec.gate.map(|gate| match gate.order {
         AddOrder::Before => "SiLU of the gate multiplies the input".to_owned(),
-        AddOrder::After if gate.rounded => format!("SiLU of the gate multiplies the result, rounded to {} before", spec.norm_dtype()),
+        AddOrder::After if gate.rounded => {
+            format!("SiLU of the gate multiplies the result, rounded to {} before", spec.norm_dtype())
+        }
         AddOrder::After => "SiLU of the gate multiplies the result".to_owned(),
     }));
     if spec.groups > 1 {

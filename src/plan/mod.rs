@@ -13,11 +13,11 @@ mod order;
 mod params;
 mod share;
 
+pub use crate::slot::Slot;
 pub use access::{Access, AccessMap};
 pub use bind::{Binding, Chunk};
 pub use caps::{Caps, DeviceKind, Rungs};
 pub use layout::{Layout, Placement};
-pub use crate::slot::Slot;
 pub(crate) use order::BLOCK;
 pub use order::Order;
 pub use params::Params;

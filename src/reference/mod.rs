@@ -14,7 +14,7 @@ pub(crate) use moments::Moments;
 pub use moments::rstd;
 pub use norm::norm;
 pub use quantized::quantized;
-pub(crate) use stats::{joined, statistic};
 pub use stats::stats;
+pub(crate) use stats::{joined, statistic};
 pub use values::residual_sum;
 pub(crate) use values::{silu, values};

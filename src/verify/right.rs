@@ -147,7 +147,8 @@ impl<'a> RowOf<'a> {
         let size = element.bias.abs().max(of_mean);
         let mut lost = 0.0f64;
         let candidates = [element.normalized, element.normalized - slack, element.normalized + slack].map(|normalized| {
-            let value = if normalized == element.normalized { truth } else { rounded(normalized) * element.weight + element.bias };
+            let value =
+                if normalized == element.normalized { truth } else { rounded(normalized) * element.weight + element.bias };
             let value = if value.is_finite() { value } else { truth };
             let vanishing = self.vanishing(row, &element, (value - element.bias).abs());
             lost = lost.max(vanishing);

@@ -194,7 +194,8 @@ fn differs(got: &Outputs, other: &Result<Outputs, String>, whose: &str) -> Optio
 fn row_of(outputs: &Outputs, case: &Case, row: u64) -> Outputs {
     let of = |(slot, values): (Slot, &Values)| {
         let length = case.spec.length_of(slot) as usize;
-        let (dtype, bytes) = (values.as_slice().dtype(), values.as_slice().range(row as usize * length..(row as usize + 1) * length));
+        let (dtype, bytes) =
+            (values.as_slice().dtype(), values.as_slice().range(row as usize * length..(row as usize + 1) * length));
         (slot, Values::from_bytes(dtype, bytes.bytes()))
     };
     let nothing = Outputs::new(Values::round_from(DType::F32, &[]));

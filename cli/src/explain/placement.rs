@@ -20,9 +20,9 @@ impl FromStr for Place {
     fn from_str(text: &str) -> Result<Self, String> {
         let form = || "expected OPERAND=BUFFER@BYTE or OPERAND=BUFFER@BYTE:STRIDE, such as input=arena@4096:8192".to_owned();
         let (operand, rest) = text.split_once('=').ok_or_else(form)?;
-        let operand = operand.parse::<Slot>().map_err(|_| {
-            format!("there is no operand {operand:?}; there are: {}", Slot::ALL.map(Slot::name).join(", "))
-        })?;
+        let operand = operand
+            .parse::<Slot>()
+            .map_err(|_| format!("there is no operand {operand:?}; there are: {}", Slot::ALL.map(Slot::name).join(", ")))?;
         let (buffer, numbers) = rest.split_once('@').ok_or_else(form)?;
         let (offset, row_stride) = match numbers.split_once(':') {
             None => (numbers, None),

@@ -109,6 +109,14 @@ pub(super) fn layer_norm(list: &mut Vec<Case>) {
             list.push(case.regime(Regime::About { mean, spread }).quick_if(hidden == 8));
         }
     }
+    // Rows of equal elements have no variance, whatever the rounding of their mean.
+    for value in [0.1, 0.3, 1.1, 1.9, 3.3, 1e-20, 1e30] {
+        for hidden in [1312, 1000, 4099] {
+            let spec = NormSpec { eps: 0.0, ..of(hidden) };
+            let case = Case::new("layer norm", format!("constant {value:e} row of {hidden}, eps 0"), spec, 1);
+            list.push(case.regime(Regime::Constant(value)).quick_if(hidden == 1000));
+        }
+    }
     for (dtype, most) in [(DType::F16, 1e-3), (DType::BF16, 1e-4)] {
         let spec = NormSpec::layer_norm(1024, 1e-5).dtype(dtype);
         let mut case = Case::new("layer norm", format!("rounding of a million {dtype}"), spec, 1024);
@@ -152,7 +160,9 @@ pub(super) fn grouped(list: &mut Vec<Case>) {
     everywhere(list, "groups", "heads", of(128).heads(8), of(63).heads(7));
     let qk = |hidden| NormSpec::gemma(hidden, 1e-6);
     everywhere(list, "groups", "query and key heads", qk(96).query_and_key_heads(4, 2), qk(91).query_and_key_heads(5, 2));
-    for (query, key, length, dtype) in [(32, 8, 128, DType::BF16), (16, 2, 64, DType::F16), (8, 4, 256, DType::F32), (3, 1, 33, DType::F16)] {
+    for (query, key, length, dtype) in
+        [(32, 8, 128, DType::BF16), (16, 2, 64, DType::F16), (8, 4, 256, DType::F32), (3, 1, 33, DType::F16)]
+    {
         let spec = NormSpec::llama((query + key) * length, 1e-6).dtype(dtype).query_and_key_heads(query, key);
         let fused = Arrangement { in_place: true, gap: key * length, ..Default::default() };
         let name = format!("{query} + {key} heads of {length} {dtype} in a fused projection");
@@ -170,9 +180,13 @@ pub(super) fn partial(list: &mut Vec<Case>) {
     let of = |hidden| NormSpec::torch(hidden, 1e-6);
     everywhere(list, "partial", "6 channels", of(96).partial(6), of(101).partial(6));
     everywhere(list, "partial", "64 channels", of(96).partial(64), of(101).partial(64));
+    // x · r overflows, and x · r · w does not.
+    let case = Case::new("partial", "far beyond the statistic", of(101).partial(6), 9).weights(Weights::Constant(1e-12));
+    list.push(case.regime(Regime::Spike(3e38, 1e-5)));
     for (hidden, channels) in [(4096, 256), (4096, 4095), (1000, 1), (769, 48), (65_536, 4096), (8, 8), (1, 1)] {
         for dtype in DType::ALL {
-            let case = Case::new("partial", format!("{channels} of {hidden} {dtype}"), of(hidden).dtype(dtype).partial(channels), 5);
+            let case =
+                Case::new("partial", format!("{channels} of {hidden} {dtype}"), of(hidden).dtype(dtype).partial(channels), 5);
             list.push(case.quick_if(dtype == DType::F16));
         }
     }
