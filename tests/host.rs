@@ -4,7 +4,7 @@
 mod common;
 
 use common::*;
-use wgpu_rmsnorm::{Caps, DType, Error, Gpu, Inputs, NormSpec, Operand, Operands, Preset, Values, adapters, wgpu};
+use wgpu_rmsnorm::{Caps, DType, Error, Gpu, Inputs, NormSpec, Operand, Operands, Preset, Slot, Values, adapters, wgpu};
 
 fn download(gpu: &Gpu, buffer: &wgpu::Buffer, dtype: DType, count: u64) -> Values {
     Values::from_bytes(dtype, &gpu.read_blocking(buffer, 0..count * dtype.size()).unwrap())
@@ -189,7 +189,8 @@ fn sums_are_exact_on_both_sides_of_every_threshold() {
     let spec = NormSpec::torch(1, 1e-6).without_weight().add_residual(DType::F32);
     for gpu in gpus() {
         let inputs = Inputs::new(&a).residual(&b);
-        let sums = gpu.norm(spec).unwrap().run_all_blocking(&inputs).unwrap().residual_out.unwrap();
+        let sums = gpu.norm(spec).unwrap().run_all_blocking(&inputs).unwrap();
+        let sums = sums.get(Slot::ResidualOut).unwrap();
         for (index, (a, b)) in a.iter().zip(&b).enumerate() {
             let (got, right) = (sums.as_slice().get(index).unwrap() as f32, a + b);
             assert!(got.to_bits() == right.to_bits() || got.is_nan() && right.is_nan(), "{a:e} + {b:e} = {right:e}, not {got:e}");
