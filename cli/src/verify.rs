@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
 use pollster::block_on;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use wgpu_rmsnorm::verify::{Case, CaseReport, Outcome, Status, Tier, cases, run_case};
 use wgpu_rmsnorm::{Adapter, DType, GpuOptions};
 
@@ -153,8 +153,14 @@ impl Found {
         self.error.is_none() && self.count(is_wrong) == 0
     }
 
-    fn reports(&self) -> impl Iterator<Item = &CaseReport> {
+    fn reports(&self) -> impl Iterator<Item = &CaseReport> + Clone {
         self.cases.iter().map(|(case, _)| case)
+    }
+
+    /// The dtypes of outputs, in their own order.
+    fn dtypes(&self) -> Vec<DType> {
+        let all = DType::ALL.into_iter().chain(DType::CODES);
+        all.filter(|dtype| self.reports().any(|case| case.output == *dtype)).collect()
     }
 
     fn count(&self, which: impl Fn(&Status) -> bool) -> usize {
@@ -179,12 +185,15 @@ fn print(found: &Found) {
         say!("  not opened: {error}\n");
         return;
     }
-    let headings = ["kind", "cases", "passed", "failed", "skipped", "elements", "f32 ULP", "f16 ULP", "bf16 ULP"];
+    let dtypes = found.dtypes();
+    let ulp: Vec<String> = dtypes.iter().map(|dtype| format!("{dtype} ULP")).collect();
+    let mut headings = vec!["kind", "cases", "passed", "failed", "skipped", "elements"];
+    headings.extend(ulp.iter().map(String::as_str));
     let mut rows = table::new(&headings, 1);
     for kind in found.kinds() {
-        rows.add_row(summary(kind, found.reports().filter(|case| case.kind == kind)));
+        rows.add_row(summary(kind, &dtypes, found.reports().filter(|case| case.kind == kind)));
     }
-    rows.add_row(summary("all", found.reports()));
+    rows.add_row(summary("all", &dtypes, found.reports()));
     table::print(&rows);
     for case in found.reports() {
         match &case.status {
@@ -198,21 +207,18 @@ fn print(found: &Found) {
     say!("");
 }
 
-fn summary<'a>(name: &str, cases: impl Iterator<Item = &'a CaseReport>) -> Vec<String> {
+fn summary<'a>(name: &str, dtypes: &[DType], cases: impl Iterator<Item = &'a CaseReport> + Clone) -> Vec<String> {
     let mut counts = [0usize; 3];
-    let mut outcomes = [(DType::F32, Outcome::default()), (DType::F16, Outcome::default()), (DType::BF16, Outcome::default())];
-    for case in cases {
+    for case in cases.clone() {
         let index = match case.status {
             Status::Passed => 0,
             Status::Skipped(_) => 2,
             _ => 1,
         };
         counts[index] += 1;
-        for (_, outcome) in outcomes.iter_mut().filter(|(dtype, _)| *dtype == case.output) {
-            outcome.merge(&case.outcome);
-        }
     }
-    let elements: usize = outcomes.iter().map(|(_, outcome)| outcome.elements).sum();
+    let outcomes: Vec<Outcome> = dtypes.iter().map(|dtype| merged(*dtype, cases.clone())).collect();
+    let elements: usize = outcomes.iter().map(|outcome| outcome.elements).sum();
     let [passed, failed, skipped] = counts;
     let mut row = vec![
         name.to_owned(),
@@ -222,8 +228,15 @@ fn summary<'a>(name: &str, cases: impl Iterator<Item = &'a CaseReport>) -> Vec<S
         skipped.to_string(),
         elements.to_string(),
     ];
-    row.extend(outcomes.iter().map(|(_, o)| if o.elements == 0 { "-".into() } else { format!("{:.3}", o.worst_ulp) }));
+    row.extend(outcomes.iter().map(|o| if o.elements == 0 { "-".into() } else { format!("{:.3}", o.worst_ulp) }));
     row
+}
+
+/// What the cases with output in this dtype found together.
+fn merged<'a>(dtype: DType, cases: impl Iterator<Item = &'a CaseReport>) -> Outcome {
+    let mut outcome = Outcome::default();
+    cases.filter(|case| case.output == dtype).for_each(|case| outcome.merge(&case.outcome));
+    outcome
 }
 
 fn to_json(found: &Found) -> Value {
@@ -244,6 +257,16 @@ fn to_json(found: &Found) -> Value {
             "outcome": outcome::json(&case.outcome),
         })
     };
+    let of_dtype = |dtype: DType| {
+        let outcome = merged(dtype, found.reports());
+        let counts = json!({
+            "elements": outcome.elements,
+            "wrong": outcome.wrong,
+            "worst_ulp": outcome.worst_ulp,
+            "misrounded": outcome.misrounded,
+        });
+        (dtype.name().to_owned(), counts)
+    };
     json!({
         "adapter": found.adapter,
         "error": found.error,
@@ -251,6 +274,7 @@ fn to_json(found: &Found) -> Value {
         "passed": found.count(|s| *s == Status::Passed),
         "failed": found.count(is_wrong),
         "skipped": found.count(|s| matches!(s, Status::Skipped(_))),
+        "dtypes": found.dtypes().into_iter().map(of_dtype).collect::<Map<String, Value>>(),
         "cases": found.cases.iter().map(case).collect::<Vec<_>>(),
     })
 }

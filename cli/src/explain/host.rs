@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use wgpu_rmsnorm::plan::{Chunk, Params};
 use wgpu_rmsnorm::shader::Bound;
-use wgpu_rmsnorm::{AddOrder, Caps, DType, NormSpec, Plan, Preset, Shader};
+use wgpu_rmsnorm::{AddOrder, Caps, DType, NormSpec, Plan, Preset, Shader, Shard, WeightOf};
 
 use crate::output::number;
 
@@ -24,21 +24,51 @@ pub fn caps(caps: &Caps) -> Value {
 
 pub fn norm(spec: &NormSpec, preset: Preset) -> Value {
     json!({
-        "operation": "rms_norm",
+        "operation": spec.operation(),
         "preset": preset.name(),
         "hidden": spec.hidden,
         "eps": number(spec.eps),
         "input": spec.input.name(),
         "weight": spec.weight.map(DType::name),
         "weight_offset": number(spec.weight_offset),
+        "weight_of": weight_of(spec),
+        "weight_length": spec.weight_length(),
         "bias": spec.bias.map(DType::name),
+        "groups": spec.groups,
+        "statistics_length": spec.statistics_length(),
         "residual": spec.residual.map(|residual| json!({
             "dtype": residual.dtype.name(),
-            "order": if residual.order == AddOrder::After { "after" } else { "before" },
+            "order": order(residual.order),
             "rounded": residual.rounded,
         })),
+        "gate": spec.gate.map(|gate| json!({
+            "dtype": gate.dtype.name(),
+            "order": order(gate.order),
+            "rounded": gate.rounded,
+        })),
+        "rstd": spec.rstd,
+        "quantized": spec.quantized.map(|quantized| json!({
+            "dtype": quantized.dtype.name(),
+            "scale": quantized.scale.map(number),
+        })),
+        "shard": match spec.shard {
+            Some(Shard::Apply { total, shards }) => json!({"total": total, "shards": shards}),
+            _ => Value::Null,
+        },
         "output": spec.output_dtype().name(),
     })
+}
+
+fn order(order: AddOrder) -> &'static str {
+    if order == AddOrder::After { "after" } else { "before" }
+}
+
+fn weight_of(spec: &NormSpec) -> Value {
+    match spec.weight_of {
+        WeightOf::Group => json!("group"),
+        WeightOf::QueryAndKey(query) => json!({"query_heads": query, "key_heads": spec.groups.saturating_sub(query)}),
+        _ => json!("row"),
+    }
 }
 
 pub fn plan(plan: &Plan) -> Value {
@@ -103,7 +133,8 @@ pub fn dispatches(plan: &Plan, shader: &Shader) -> Value {
             "first_row": chunk.first_row,
             "rows": chunk.rows,
             "params": chunk.params.words(),
-            "row_digits": Plan::digits_of(chunk.rows),
+            // The kernel counts each group of a row.
+            "row_digits": Plan::digits_of(plan.inner_rows(chunk.rows)),
             "ranges": ranges.collect::<Vec<_>>(),
             "grid": [x, y, 1],
             "rows_before": plan.rows_before(chunk),

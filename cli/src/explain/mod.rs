@@ -23,7 +23,9 @@ use translate::Target;
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     wgpu-rmsnorm explain 512x4096 --dtype bf16\n  \
-    wgpu-rmsnorm explain 1x4096 --dtype f16 --webgpu-limits --wgsl > rms_norm.wgsl\n  \
+    wgpu-rmsnorm explain 1x4096 --dtype f16 --webgpu-limits --wgsl > norm.wgsl\n  \
+    wgpu-rmsnorm explain 512x5120 --dtype bf16 --query-heads 32 --key-heads 8 --in-place\n  \
+    wgpu-rmsnorm explain 512x4096 --dtype f16 --residual --rstd --quantized i8\n  \
     wgpu-rmsnorm explain 8x4096 --place input=arena@0 --place output=arena@262144:8192 --json\n\n\
     How to read the text: docs/cookbook.md. eps is a number in the uniform and has no say in a plan; where none is given it is 1e-5.")]
 pub struct Options {
@@ -35,17 +37,35 @@ pub struct Options {
     /// Without a weight
     #[arg(long)]
     no_weight: bool,
-    /// With a bias
+    /// With a bias, also where the preset has none
     #[arg(long)]
     bias: bool,
+    /// Without a bias, also where the preset has one
+    #[arg(long, conflicts_with = "bias")]
+    no_bias: bool,
     /// With a residual that is added to the input, and the sum written back (--add-after: to the result)
     #[arg(long)]
     residual: bool,
+    /// With a gate, on the input (--gate-input) or on the result (--gate-output)
+    #[arg(long)]
+    gate: bool,
+    /// The scale of each row (of each group) is written beside the output
+    #[arg(long)]
+    rstd: bool,
+    /// The rows are parts of longer ones, of which only the statistics are written
+    #[arg(long, conflicts_with_all = ["apply", "weight_dtype", "bias"])]
+    stats: bool,
+    /// The rows are parts of longer ones, scaled by the statistics of so many parts
+    #[arg(long, value_name = "PARTS", requires = "total")]
+    apply: Option<u64>,
+    /// Channels of all parts together
+    #[arg(long, value_name = "CHANNELS", requires = "apply")]
+    total: Option<u64>,
     /// The output replaces the input, and the sum the residual
     #[arg(long)]
     in_place: bool,
     /// Where an operand lies: OPERAND=BUFFER@BYTE or OPERAND=BUFFER@BYTE:STRIDE, the stride in elements; operands with the same
-    /// BUFFER share it
+    /// BUFFER share it. Operands: input, weight, bias, residual, gate, statistics, residual_out, rstd, scale, output
     #[arg(long = "place", value_name = "PLACE", conflicts_with = "in_place")]
     places: Vec<Place>,
     /// Plan for what every WebGPU device offers, not for an adapter
@@ -83,8 +103,8 @@ const EPS: f32 = 1e-5;
 /// Prints a plan.
 pub fn run(options: &Options, context: &Context) -> Result<ExitCode, Failure> {
     let report = context.json.report()?;
-    let (preset, eps) = options.definition.resolve()?;
-    let spec = spec(options, preset, eps.unwrap_or(EPS))?;
+    let (preset, eps) = options.definition.resolve_or(EPS)?;
+    let spec = spec(options, preset, eps)?;
     let rows = spec.rows_of(&options.shape.0)?;
     let (device, caps) = device(options, context)?;
     let layout = placement::layout(&spec, rows, &options.places, options.in_place)?;
@@ -99,10 +119,7 @@ pub fn run(options: &Options, context: &Context) -> Result<ExitCode, Failure> {
             _ if options.wgsl => say!("{}", shader.wgsl.trim_end()),
             None => say!("{device}: {caps}\n{plan}"),
             Some(_) if options.target == Some(Target::Spirv) && stdout().is_terminal() => {
-                return Err(Failure::new(
-                    "SPIR-V is binary, and standard output is a terminal",
-                    "send it to a file: > rms_norm.spv",
-                ));
+                return Err(Failure::new("SPIR-V is binary, and standard output is a terminal", "send it to a file: > norm.spv"));
             }
             Some(bytes) => raw(bytes),
         }
@@ -124,15 +141,24 @@ pub fn run(options: &Options, context: &Context) -> Result<ExitCode, Failure> {
 }
 
 fn spec(options: &Options, preset: Preset, eps: f32) -> Result<NormSpec, Failure> {
-    let Definition { dtype, weight_dtype, residual_dtype, .. } = options.definition;
+    let definition = &options.definition;
+    let beside = &definition.beside;
     let hidden = options.shape.0.last().copied().unwrap_or(0);
-    let input = dtype.unwrap_or(DType::F32);
-    let channel = weight_dtype.unwrap_or(input);
+    let input = definition.dtype.unwrap_or(DType::F32);
+    let channel = definition.weight_dtype.unwrap_or(input);
     let mut spec = preset.spec(hidden, eps).input(input);
     spec.weight = (!options.no_weight).then_some(channel);
-    spec.bias = options.bias.then_some(channel);
-    let residual = (options.residual || residual_dtype.is_some()).then_some(residual_dtype.unwrap_or(input));
-    let spec = options.definition.complete(spec, residual)?;
+    spec.bias = (options.bias || spec.bias.is_some() && !options.no_bias).then_some(channel);
+    spec.rstd = options.rstd;
+    if options.stats {
+        spec = spec.stats();
+    }
+    if let (Some(total), Some(parts)) = (options.total, options.apply) {
+        spec = spec.apply(total, parts);
+    }
+    let residual = (options.residual || beside.residual_dtype.is_some()).then_some(beside.residual_dtype.unwrap_or(input));
+    let gate = (options.gate || beside.speaks_of_a_gate()).then_some(beside.gate_dtype.unwrap_or(input));
+    let spec = definition.complete(spec, residual, gate)?;
     spec.validate()?;
     Ok(spec)
 }

@@ -99,7 +99,7 @@ mod tests {
         assert_eq!((place.offset, place.row_stride, place.buffer.as_str()), (4096, Some(8192), "arena"));
         assert_eq!("output=a@0".parse::<Place>().unwrap().row_stride, None);
         for wrong in
-            ["", "input", "input=", "input=a", "input=@4", "input=a@", "input=a@x", "input=a@1:", "scale=a@0", "input=a@-1"]
+            ["", "input", "input=", "input=a", "input=@4", "input=a@", "input=a@x", "input=a@1:", "scales=a@0", "input=a@-1"]
         {
             assert!(wrong.parse::<Place>().is_err(), "{wrong}");
         }

@@ -84,11 +84,14 @@ fn stored(path: &Path, descr: &Literal) -> Result<(Stored, bool), Failure> {
 /// Dimensions that NumPy reads.
 const MOST_DIMENSIONS: usize = 64;
 
-/// The header of a file with elements of this dtype. bfloat16 is written as `ml_dtypes` writes it, as 2 bytes without a type.
+/// The header of a file with elements of this dtype. bfloat16 is written as `ml_dtypes` writes it, as 2 bytes without a type, and 8-bit
+/// floats as plain bytes, which any NumPy reads.
 pub fn header(dtype: DType, shape: &[u64]) -> Result<Vec<u8>, Failure> {
     let descr = match dtype {
         DType::F16 => "<f2",
         DType::BF16 => "<V2",
+        DType::I8 => "|i1",
+        DType::F8E4M3 => "|u1",
         _ => "<f4",
     };
     let dimensions: String = shape.iter().map(|n| format!("{n}, ")).collect();

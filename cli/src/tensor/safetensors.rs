@@ -145,6 +145,8 @@ pub fn header(name: &str, dtype: DType, shape: &[u64]) -> Result<Vec<u8>, Failur
         dtype: match dtype {
             DType::F16 => Dtype::F16,
             DType::BF16 => Dtype::BF16,
+            DType::I8 => Dtype::I8,
+            DType::F8E4M3 => Dtype::F8_E4M3,
             _ => Dtype::F32,
         },
         shape: shape.iter().map(|&n| n as usize).collect(),

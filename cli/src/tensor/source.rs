@@ -10,6 +10,8 @@ use super::safetensors::Index;
 use super::{Format, Location, Stored, elements, npy};
 use crate::failure::Failure;
 
+const SAVE_F32: &str = "save it again in f32";
+
 /// A tensor in a file, read from its first element on.
 #[derive(Debug)]
 pub struct Source {
@@ -26,8 +28,8 @@ pub struct Source {
 }
 
 impl Source {
-    /// Opens a tensor; `asked` is the dtype that the caller wants, by the flag of that name.
-    pub fn open(location: &Location, asked: Option<DType>, flag: &str) -> Result<Self, Failure> {
+    /// Opens a tensor; `asked` is the dtype that the caller wants, by the flag of that name, where there is one.
+    pub fn open(location: &Location, asked: Option<DType>, flag: Option<&str>) -> Result<Self, Failure> {
         let path = location.file.clone();
         let (file, name, shape, stored, big_endian) = match location.format {
             Format::Npy => {
@@ -62,13 +64,12 @@ impl Source {
             (Stored::Typed(_) | Stored::F64, Some(dtype)) => dtype,
             (Stored::Bits16, Some(DType::BF16)) => DType::BF16,
             (Stored::F64, None) => {
-                let remedy = format!("say what to round it to: {flag} f32");
+                let remedy = flag.map_or(SAVE_F32.into(), |flag| format!("say what to round it to: {flag} f32"));
                 return Err(Failure::file(&path, "holds f64, which the kernels do not read", remedy));
             }
             (Stored::Bits16, _) => {
                 let problem = "holds 16-bit values without a type, as .npy files with bfloat16 do";
-                let remedy =
-                    "if that is what they are, say so: --dtype bf16 for the input, --weight-dtype bf16 for weight and bias";
+                let remedy = flag.map_or(SAVE_F32.into(), |flag| format!("if that is what they are, say so: {flag} bf16"));
                 return Err(Failure::file(&path, problem, remedy));
             }
         };
@@ -107,12 +108,20 @@ impl Source {
         })
     }
 
-    /// The whole tensor, as one value a channel.
-    pub fn read_channels(mut self, operand: &str, hidden: u64) -> Result<Values, Failure> {
-        if self.elements() != hidden {
-            let problem = format!("the {operand} has shape {:?}, and the input's last dimension is {hidden}", self.shape);
-            return Err(Failure::file(&self.path, problem, "pass one value a channel; nothing is broadcast"));
+    /// The whole tensor, as one value a channel: `length` of them, for rows of `hidden`.
+    pub fn read_channels(mut self, operand: &str, length: u64, hidden: u64) -> Result<Values, Failure> {
+        if self.elements() == length {
+            return self.read(length);
         }
-        self.read(hidden)
+        let (wanted, remedy) = if length == hidden {
+            (format!("the input's last dimension is {hidden}"), "pass one value a channel; nothing is broadcast")
+        } else {
+            (
+                format!("the heads have {length} of them"),
+                "pass one value a channel of a head; of a query head, then of a key head",
+            )
+        };
+        let problem = format!("the {operand} has shape {:?}, and {wanted}", self.shape);
+        Err(Failure::file(&self.path, problem, remedy))
     }
 }

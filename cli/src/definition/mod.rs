@@ -1,14 +1,22 @@
 //! Which norm is meant: flags that several subcommands share.
 
+mod beside;
+mod codes;
+mod parse;
+mod parts;
+
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use wgpu_rmsnorm::{DType, NormSpec, Preset};
 
 use crate::config::ModelConfig;
 use crate::failure::Failure;
 use crate::output::note;
+use beside::Beside;
+use codes::Codes;
+pub use parse::{dtype_parser, eps, eps_of, preset_parser};
+use parts::Parts;
 
 /// The definition and the dtypes.
 #[derive(Debug, Args)]
@@ -29,18 +37,15 @@ pub struct Definition {
     /// The dtype of weight and bias, likewise [default: the file's; the input's where there is no file]
     #[arg(long, value_name = "DTYPE", value_parser = dtype_parser())]
     pub weight_dtype: Option<DType>,
-    /// A residual that is added first is in this dtype [default: the file's]; the sum is written back in it
-    #[arg(long, value_name = "DTYPE", value_parser = dtype_parser())]
-    pub residual_dtype: Option<DType>,
-    /// Normalise the sum with the residual before it is rounded
-    #[arg(long, conflicts_with = "add_after")]
-    pub unrounded: bool,
-    /// Add the residual to the result, not to the input
-    #[arg(long)]
-    pub add_after: bool,
     /// The dtype of the norm's result, which is the output unless a residual is added to it [default: by the preset's rule]
     #[arg(long, value_name = "DTYPE", value_parser = dtype_parser())]
-    pub output_dtype: Option<DType>,
+    output_dtype: Option<DType>,
+    #[command(flatten)]
+    parts: Parts,
+    #[command(flatten)]
+    pub beside: Beside,
+    #[command(flatten)]
+    codes: Codes,
 }
 
 impl Definition {
@@ -49,20 +54,12 @@ impl Definition {
         self.config.as_deref()
     }
 
-    /// The spec with a residual in this dtype and the output's dtype, as the flags say. Flags that speak of a residual that is not
-    /// there are refused.
-    pub fn complete(&self, mut spec: NormSpec, residual: Option<DType>) -> Result<NormSpec, Failure> {
-        spec = match residual {
-            Some(dtype) if self.add_after => spec.then_add_residual(dtype),
-            Some(dtype) if self.unrounded => spec.add_residual(dtype).unrounded(),
-            Some(dtype) => spec.add_residual(dtype),
-            None if self.unrounded || self.add_after || self.residual_dtype.is_some() => {
-                let problem = "--unrounded, --add-after, --residual-dtype: there is no residual";
-                return Err(Failure::new(problem, "leave them out, or pass --residual"));
-            }
-            None => spec,
-        };
-        Ok(self.output_dtype.map_or(spec, |dtype| spec.output(dtype)))
+    /// The spec with a residual and a gate in these dtypes, and all else that the flags say. Flags that speak of what is not there
+    /// are refused; whether the rest goes together is for [`NormSpec::validate`] to say.
+    pub fn complete(&self, spec: NormSpec, residual: Option<DType>, gate: Option<DType>) -> Result<NormSpec, Failure> {
+        let spec = self.beside.complete(self.parts.complete(spec), residual, gate)?;
+        let spec = self.output_dtype.map_or(spec, |dtype| spec.output(dtype));
+        Ok(self.codes.complete(spec))
     }
 
     /// The preset, and an eps where one is given.
@@ -84,33 +81,15 @@ impl Definition {
         Ok((preset, eps))
     }
 
+    /// The preset, and an eps that is this one where none is given.
+    pub fn resolve_or(&self, default: f32) -> Result<(Preset, f32), Failure> {
+        self.resolve().map(|(preset, eps)| (preset, eps.unwrap_or(default)))
+    }
+
     /// The preset and the eps, which has no default: models differ.
     pub fn resolve_with_eps(&self) -> Result<(Preset, f32), Failure> {
         let (preset, eps) = self.resolve()?;
         let missing = || Failure::new("there is no eps", "pass --eps (models use 1e-5 or 1e-6), or --config config.json");
         Ok((preset, eps.ok_or_else(missing)?))
     }
-}
-
-/// Parses an eps. What f32 would turn into another number, 0 or infinity, is refused.
-pub fn eps(text: &str) -> Result<f32, String> {
-    let exact: f64 = text.parse().map_err(|_| "expected a number, such as 1e-6".to_owned())?;
-    eps_of(exact).ok_or_else(|| "expected 0, or a number between 1e-45 and 3e38; models use 1e-5 or 1e-6".to_owned())
-}
-
-/// An eps in f32, `None` where f32 does not hold it.
-pub fn eps_of(exact: f64) -> Option<f32> {
-    let eps = exact as f32;
-    (eps.is_finite() && exact >= 0.0 && (eps != 0.0 || exact == 0.0)).then_some(eps)
-}
-
-/// Parses a preset's name; `--help` lists them.
-pub fn preset_parser() -> impl TypedValueParser<Value = Preset> {
-    PossibleValuesParser::new(Preset::ALL.map(Preset::name)).try_map(|name| name.parse::<Preset>())
-}
-
-/// Parses a dtype's name; `--help` lists them.
-pub fn dtype_parser() -> impl TypedValueParser<Value = DType> {
-    let values = DType::ALL.map(|dtype| PossibleValue::new(dtype.name()).alias(dtype.long_name()));
-    PossibleValuesParser::new(values).try_map(|name| name.parse::<DType>())
 }
