@@ -1,4 +1,4 @@
-//! `wgpu-rmsnorm`: RMSNorm on any GPU: shown, applied to files, checked, explained.
+//! `wgpu-rmsnorm`: RMSNorm and its family on any GPU: shown, applied to files, checked, explained.
 
 mod activations;
 mod apply;
@@ -14,6 +14,7 @@ mod failure;
 mod families;
 mod junit;
 mod manual;
+mod operands;
 mod outcome;
 mod output;
 mod progress;
@@ -31,7 +32,8 @@ use choice::Choice;
 use failure::{Failure, USAGE};
 use output::Json;
 
-/// RMSNorm on any GPU: shown on a real model's activations, applied to your files, checked, explained.
+/// RMSNorm and its family (LayerNorm, residuals, gates, heads, codes, shards) on any GPU: shown on a real model's activations,
+/// applied to your files, checked, explained.
 #[derive(Debug, Parser)]
 #[command(
     name = "wgpu-rmsnorm",

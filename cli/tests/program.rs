@@ -50,7 +50,7 @@ fn a_broken_kernel_is_noticed() {
     let folder = tempfile::tempdir().unwrap();
     let broken = |arguments: &[&str]| {
         let (output, out, err) =
-            run_in(folder.path(), &[arguments, &["--fault", "x[0] * scale,=>x[0] * scale * 1.01,"]].concat());
+            run_in(folder.path(), &[arguments, &["--fault", "c[0] * scale.factor,=>c[0] * scale.factor * 1.01,"]].concat());
         assert_eq!(output.status.code(), Some(1), "{arguments:?}: {out}{err}");
         out
     };

@@ -2,13 +2,13 @@
 
 use pollster::block_on;
 use wgpu_rmsnorm::verify::{self, Outcome};
-use wgpu_rmsnorm::{BySlot, Caps, Inputs, Layout, Norm, NormSpec, Plan, Shard, Slot, Values};
+use wgpu_rmsnorm::{BySlot, Caps, Layout, Norm, NormSpec, Plan, Shard, Slot, Values};
 
 use super::files::{Files, asked, shape};
 use crate::definition::Definition;
 use crate::failure::Failure;
-use crate::progress;
 use crate::tensor::{Sink, Source};
+use crate::{operands, progress};
 
 /// Bytes of input that go through the GPU at a time.
 const BATCH_BYTES: u64 = 32 << 20;
@@ -82,8 +82,7 @@ impl Job {
             for (slot, source) in self.sources.iter_mut() {
                 values.set(slot, Some(source.read(rows * self.spec.length_of(slot))?));
             }
-            let nothing = Inputs::new(&[] as &[f32]);
-            let inputs = values.iter().fold(nothing, |inputs, (slot, values)| inputs.with(slot, Some(values.as_slice())));
+            let inputs = operands::inputs(&values);
             let result = block_on(norm.run_all(&inputs))?;
             if let Some(outcome) = &mut outcome {
                 outcome.merge(&verify::check_all(&self.spec, &inputs, &result)?);

@@ -1,5 +1,7 @@
 //! The main job on real input.
 
+mod family;
+
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -17,7 +19,7 @@ use crate::{Context, table, timing};
 /// precision the operands are rounded too, each by half an ULP, and the result.
 const MOST_ULP: f64 = 8.0;
 
-/// Normalises every recorded input and prints one table.
+/// Normalises every recorded input, and some of them by every member of the family.
 pub fn run(context: &Context) -> Result<ExitCode, Failure> {
     let report = context.json.report()?;
     let recording = activations::read()?;
@@ -37,9 +39,11 @@ pub fn run(context: &Context) -> Result<ExitCode, Failure> {
             results.push((layer, dtype, normalize(gpu.as_ref(), layer, recording.eps, dtype)?));
         }
     }
-    let right = results.iter().all(|(_, _, done)| done.passed);
+    let members = family::run(gpu.as_ref(), &recording)?;
+    let right = results.iter().all(|(_, _, done)| done.passed) && members.iter().all(family::Done::passed);
     if report.wants_text() {
         print(&results, gpu.is_some());
+        family::print(&members, gpu.is_some());
     }
     let entry = |(layer, dtype, done): &(&Layer, DType, Done)| {
         json!({
@@ -57,6 +61,7 @@ pub fn run(context: &Context) -> Result<ExitCode, Failure> {
         "adapter": device,
         "eps": number(recording.eps),
         "results": results.iter().map(entry).collect::<Vec<_>>(),
+        "family": members.iter().map(family::Done::json).collect::<Vec<_>>(),
     }))?;
     Ok(if right { ExitCode::SUCCESS } else { ExitCode::from(WRONG) })
 }
