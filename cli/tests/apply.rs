@@ -13,33 +13,6 @@ use wgpu_rmsnorm::{DType, Gpu, Inputs, NormSpec, Outputs, Values, verify};
 
 const HIDDEN: u64 = 40;
 
-/// A `.npy` file, written by hand: the program must not be its own judge.
-fn npy(path: &Path, descr: &str, shape: &str, bytes: &[u8]) {
-    let mut text = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}");
-    while !(10 + text.len() + 1).is_multiple_of(64) {
-        text.push(' ');
-    }
-    text.push('\n');
-    let mut file = b"\x93NUMPY\x01\0".to_vec();
-    file.extend((text.len() as u16).to_le_bytes());
-    file.extend(text.as_bytes());
-    file.extend(bytes);
-    fs::write(path, file).unwrap();
-}
-
-/// The text of a header, and the bytes behind it.
-fn read_npy(path: &Path) -> (String, Vec<u8>) {
-    let file = fs::read(path).unwrap();
-    assert_eq!(&file[..8], b"\x93NUMPY\x01\0");
-    let length = 10 + usize::from(u16::from_le_bytes([file[8], file[9]]));
-    (String::from_utf8(file[10..length].to_vec()).unwrap(), file[length..].to_vec())
-}
-
-fn wave(dtype: DType, count: u64, scale: f64, middle: f64) -> Values {
-    let value = |i: u64| middle + scale * ((i * 7919 % 2003) as f64 / 1001.0 - 1.0);
-    Values::round_from(dtype, &(0..count).map(value).collect::<Vec<_>>())
-}
-
 /// A folder with rows [3, 5, 40] and weights in every dtype, as NumPy and ml_dtypes save them.
 fn folder() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();

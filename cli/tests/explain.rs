@@ -5,9 +5,10 @@ mod common;
 use std::collections::BTreeMap;
 
 use common::*;
-use serde_json::Value;
+use serde_json::{Value, json};
+use wgpu_rmsnorm::verify::{self, Data, Regime, Weights};
 use wgpu_rmsnorm::wgpu::{self, util::DeviceExt};
-use wgpu_rmsnorm::{DType, Gpu, Inputs, NormSpec, Values, verify};
+use wgpu_rmsnorm::{DType, Gpu, NormSpec, Outputs, Slot, Values};
 
 #[test]
 fn a_plan_is_explained() {
@@ -21,11 +22,13 @@ fn a_plan_is_explained() {
     let (_, out, _) =
         run(program(&["explain", "8x64", "--dtype", "bf16", "--residual-dtype", "f32", "--in-place", "--webgpu-limits"]));
     assert!(
-        out.contains("residual f32 added first, the sum rounded") && out.contains("residual_out, 16 bytes at a time"),
+        out.contains("residual f32, residual_out f32")
+            && out.contains("added first, the sum rounded")
+            && out.contains("residual_out, 16 bytes at a time"),
         "{out}"
     );
     let (_, out, _) = run(program(&["explain", "8x64", "--residual", "--add-after", "--in-place", "--webgpu-limits"]));
-    assert!(out.contains("residual f32 added last") && out.contains("residual, 16 bytes at a time"), "{out}");
+    assert!(out.contains("the residual is added last") && out.contains("residual, 16 bytes at a time"), "{out}");
     let forced = ["explain", "8x64", "--rung", "looped", "--access", "word", "--width", "4", "--webgpu-limits"];
     let (_, out, _) = run(program(&forced));
     assert!(
@@ -80,7 +83,22 @@ fn what_cannot_be_planned_is_explained() {
         (&["99999999999999999999x2"], "whole numbers"),
         (&["1000000000000000x1"], "at most 65536 chunks"),
         (&["4x4294967296"], "hidden: expected less than 2^32"),
-        (&["4x8", "--place", "scale=a@0"], "there is no operand"),
+        (&["4x8", "--place", "scales=a@0"], "there is no operand"),
+        (&["4x8", "--place", "scale=a@0"], "the norm has no scale"),
+        (&["4x8", "--groups", "3"], "groups: expected a number of groups, or heads, that divides hidden = 8"),
+        (&["4x8", "--heads", "2", "--groups", "2"], "cannot be used with"),
+        (&["4x8", "--query-heads", "2"], "--key-heads <N>"),
+        (&["4x8", "--gate"], "--gate-output"),
+        (&["4x8", "--gate-input", "--residual"], "gate: expected a residual that is added before and a gate on the output"),
+        (&["4x8", "--statistics-length", "9"], "statistics_length: expected between 1 and 8 channels"),
+        (&["4x8", "--preset", "layer_norm", "--stats"], "centered: expected none in a sharded norm"),
+        (&["4x8", "--stats", "--rstd"], "rstd: expected none for stats"),
+        (&["4x8", "--apply", "2"], "--total <CHANNELS>"),
+        (&["4x8", "--apply", "2", "--total", "7"], "total: expected at least the 8 channels of the part"),
+        (&["4x8", "--scale", "1"], "--quantized <CODES>"),
+        (&["4x8", "--quantized", "i8", "--scale", "0"], "scale: expected a positive number"),
+        (&["4x8", "--quantized", "f16"], "possible values: i8, f8e4m3"),
+        (&["4x8", "--dtype", "i8"], "possible values: f32, f16, bf16"),
         (&["4x8", "--place", "bias=a@0"], "the norm has no bias"),
         (&["4x8", "--place", "residual=a@0"], "the norm has no residual"),
         (&["4x8", "--unrounded"], "there is no residual"),
@@ -102,25 +120,77 @@ fn what_cannot_be_planned_is_explained() {
     }
 }
 
+/// The norm in the report is the one that was asked for, by the library's names.
+#[test]
+fn every_member_is_named() {
+    let report = |arguments: &[&str]| -> Value {
+        let (output, out, err) = run(program(&[&["explain", "8x64", "--webgpu-limits", "--json"], arguments].concat()));
+        assert!(output.status.success(), "{arguments:?}: {err}");
+        serde_json::from_str(&out).unwrap()
+    };
+    for (arguments, field, expected) in [
+        (&[][..], "operation", json!("rms_norm")),
+        (&["--preset", "layer_norm"], "operation", json!("layer_norm")),
+        (&["--preset", "layer_norm"], "bias", json!("f32")),
+        (&["--preset", "layer_norm", "--no-bias"], "bias", json!(null)),
+        (&["--stats"], "operation", json!("stats")),
+        (&["--apply", "2", "--total", "128"], "operation", json!("apply")),
+        (&["--apply", "2", "--total", "128"], "shard", json!({"total": 128, "shards": 2})),
+        (&["--groups", "4"], "groups", json!(4)),
+        (&["--groups", "4"], "weight_of", json!("row")),
+        (&["--heads", "4"], "weight_length", json!(16)),
+        (&["--query-heads", "3", "--key-heads", "1"], "weight_of", json!({"query_heads": 3, "key_heads": 1})),
+        (&["--statistics-length", "5"], "statistics_length", json!(5)),
+        (&["--gate-dtype", "f16", "--gate-input"], "gate", json!({"dtype": "f16", "order": "before", "rounded": false})),
+        (&["--gate", "--gate-output", "--preset", "llama"], "gate", json!({"dtype": "f32", "order": "after", "rounded": true})),
+        (&["--rstd"], "rstd", json!(true)),
+        (&["--quantized", "i8"], "quantized", json!({"dtype": "i8", "scale": null})),
+        (&["--quantized", "float8_e4m3fn", "--scale", "0.1"], "quantized", json!({"dtype": "f8e4m3", "scale": 0.1})),
+        (&["--quantized", "i8"], "output", json!("i8")),
+    ] {
+        assert_eq!(report(arguments)["norm"][field], expected, "{arguments:?}");
+    }
+}
+
 /// The JSON has all that another host needs: this one knows nothing else, and computes the norm with wgpu's own calls.
 #[test]
 fn the_json_is_enough_to_run_the_norm() {
-    // Rows that share words, an arena, a bias; and rows so far apart that a binding holds but two of them.
-    let far = ["--place", "input=arena@0:20000000"];
-    let arena = ["--place", "input=arena@4098", "--place", "output=arena@65536:136", "--bias"];
-    for (shape, dtype, more) in [
-        ("3x8", DType::F32, &far[..]),
-        ("33x129", DType::F16, &arena),
-        ("300x96", DType::BF16, &[]),
-        ("5x2000", DType::F32, &["--bias"]),
+    let gemma = |hidden| NormSpec::gemma(hidden, 1e-5);
+    // Rows that share words, an arena, a bias; rows so far apart that a binding holds but two of them; heads in place; codes, whose rows
+    // are padded, with their scales and a sum.
+    for (spec, rows, more, places, dispatches) in [
+        (gemma(8), 3, &["--place", "input=arena@0:20000000"][..], &[(Slot::Input, 0, 20_000_000)][..], 2),
+        (
+            gemma(129).dtype(DType::F16).bias(DType::F16),
+            33,
+            &["--place", "input=arena@4098", "--place", "output=arena@65536:136", "--bias"],
+            &[(Slot::Input, 4098, 129), (Slot::Output, 65_536, 136)],
+            1,
+        ),
+        (gemma(96).dtype(DType::BF16), 300, &[], &[], 1),
+        (gemma(2000).bias(DType::F32), 5, &["--bias"], &[], 1),
+        (
+            gemma(320).dtype(DType::BF16).query_and_key_heads(7, 3),
+            300,
+            &["--query-heads", "7", "--key-heads", "3", "--in-place"],
+            &[],
+            1,
+        ),
+        (
+            gemma(330).dtype(DType::F16).add_residual(DType::F32).rstd().quantized(DType::I8),
+            70,
+            &["--residual-dtype", "f32", "--rstd", "--quantized", "i8"],
+            &[],
+            1,
+        ),
     ] {
-        let arguments = [&["explain", shape, "--dtype", dtype.name(), "--preset", "gemma", "--json"], more].concat();
+        let (shape, dtype) = (format!("{rows}x{}", spec.hidden), spec.input);
+        let arguments = [&["explain", &shape, "--dtype", dtype.name(), "--preset", "gemma", "--json"], more].concat();
         let (output, out, err) = run(program(&arguments));
         assert!(output.status.success(), "{err}");
         let report: Value = serde_json::from_str(&out).unwrap();
-        let host = Host::open(&report);
-        assert_eq!(report["dispatches"].as_array().map(Vec::len), Some(if shape == "3x8" { 2 } else { 1 }));
-        host.compute(dtype, shape, more.contains(&"--bias"), more);
+        assert_eq!(report["dispatches"].as_array().map(Vec::len), Some(dispatches), "{arguments:?}");
+        Host::open(&report).compute(&spec, rows, places);
     }
 }
 
@@ -179,20 +249,16 @@ impl<'a> Host<'a> {
         })
     }
 
-    /// Fills what the JSON binds with a wave, runs its dispatches, and compares.
-    fn compute(&self, dtype: DType, shape: &str, bias: bool, places: &[&str]) {
+    /// Fills what the JSON binds, runs its dispatches, and compares. `places` are where the command line put operands: the first byte,
+    /// and the elements from row to row.
+    fn compute(&self, spec: &NormSpec, rows: u64, places: &[(Slot, u64, u64)]) {
         let device = self.gpu.device();
-        let (rows, hidden) = shape.split_once('x').map(|(r, h)| (r.parse::<u64>().unwrap(), h.parse::<u64>().unwrap())).unwrap();
-        let wave = |count: u64, scale: f64| {
-            let value = |i: u64| scale * ((i * 7919 % 2003) as f64 / 1001.0 - 1.0);
-            Values::round_from(dtype, &(0..count).map(value).collect::<Vec<_>>())
-        };
-        let (x, w, b) = (wave(rows * hidden, 3.0), wave(hidden, 0.2), wave(hidden, 1.0));
-        // Where the command line placed the operands.
-        let (from, from_stride, to, stride) = match places {
-            [_, "input=arena@4098", ..] => (4098, hidden, 65_536, 136),
-            [_, "input=arena@0:20000000"] => (0, 20_000_000, 0, hidden),
-            _ => (0, hidden, 0, hidden),
+        let data = Data::new(spec, rows, Regime::Normal(3.0), Weights::Usual);
+        // First byte, and bytes from row to row and of a row.
+        let lies = |slot: Slot| {
+            let size = spec.dtype_of(slot).unwrap().size();
+            let (_, start, stride) = *places.iter().find(|(s, ..)| *s == slot).unwrap_or(&(slot, 0, spec.dense_stride(slot)));
+            (start as usize, (stride * size) as usize, (spec.length_of(slot) * size) as usize)
         };
         // One buffer a number, as large as what is bound of it: operands that share one lie where the command line placed them.
         let bindings = self.report["bindings"].as_array().unwrap();
@@ -203,20 +269,20 @@ impl<'a> Host<'a> {
             of_this.map(|range| number(&range["offset"]) + number(&range["size"])).max().unwrap() as usize
         };
         let mut images: BTreeMap<u64, Vec<u8>> = BTreeMap::new();
-        let mut output = 0;
+        let mut outputs: Vec<(Slot, u64)> = Vec::new();
         for binding in bindings.iter().filter(|binding| binding["holds"] == "operands") {
-            let image = images.entry(number(&binding["buffer"])).or_default();
+            let buffer = number(&binding["buffer"]);
+            let image = images.entry(buffer).or_default();
             image.resize(image.len().max(end(binding)), 0);
             for operand in binding["operands"].as_array().unwrap() {
-                let mut put = |at: u64, bytes: &[u8]| image[at as usize..at as usize + bytes.len()].copy_from_slice(bytes);
-                let row = (hidden * dtype.size()) as usize;
-                match operand.as_str().unwrap() {
-                    "input" => (0..)
-                        .zip(x.as_slice().bytes().chunks(row))
-                        .for_each(|(r, bytes)| put(from + r * from_stride * dtype.size(), bytes)),
-                    "weight" => put(0, w.as_slice().bytes()),
-                    "bias" => put(0, b.as_slice().bytes()),
-                    _ => output = number(&binding["buffer"]),
+                let slot: Slot = operand.as_str().unwrap().parse().unwrap();
+                let Some(values) = data.get(slot) else {
+                    outputs.push((slot, buffer));
+                    continue;
+                };
+                let (start, stride, row) = lies(slot);
+                for (index, bytes) in values.as_slice().bytes().chunks(row).enumerate() {
+                    image[start + index * stride..][..row].copy_from_slice(bytes);
                 }
             }
         }
@@ -272,18 +338,15 @@ impl<'a> Host<'a> {
             pass.dispatch_workgroups(x, y, z);
         }
         self.gpu.queue().submit([encoder.finish()]);
-        let bytes = self.gpu.read_blocking(&buffers[&output], 0..buffers[&output].size()).unwrap();
-        let size = dtype.size();
-        let y: Vec<u8> = (0..rows)
-            .flat_map(|row| {
-                let start = (to + row * stride * size) as usize;
-                bytes[start..start + (hidden * size) as usize].to_vec()
-            })
-            .collect();
-        let spec = NormSpec::gemma(hidden, 1e-5).dtype(dtype);
-        let (spec, inputs) = (if bias { spec.bias(dtype) } else { spec }, Inputs::new(&x).weight(&w));
-        let inputs = if bias { inputs.bias(&b) } else { inputs };
-        let outcome = verify::check(&spec, &inputs, Values::from_bytes(dtype, &y).as_slice()).unwrap();
-        assert!(outcome.passed() && outcome.elements as u64 == rows * hidden, "{shape} {dtype}: {outcome:?}");
+        let mut written = Outputs::new(Values::round_from(spec.output_dtype(), &[]));
+        for (slot, buffer) in outputs {
+            let bytes = self.gpu.read_blocking(&buffers[&buffer], 0..buffers[&buffer].size()).unwrap();
+            let (start, stride, row) = lies(slot);
+            let of_row = |index: usize| bytes[start + index * stride..][..row].to_vec();
+            let values: Vec<u8> = (0..rows as usize).flat_map(of_row).collect();
+            written = written.with(slot, Some(Values::from_bytes(spec.dtype_of(slot).unwrap(), &values)));
+        }
+        let outcome = verify::check_all(spec, &data.inputs(), &written).unwrap();
+        assert!(outcome.passed() && outcome.elements as u64 >= rows * spec.hidden, "{spec:?}: {outcome:?}");
     }
 }

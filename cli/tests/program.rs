@@ -11,6 +11,7 @@ fn the_demo_is_the_default_and_passes() {
         assert!(output.status.success(), "{out}{err}");
         assert!(out.contains("model.layers.3.post_attention_layernorm") && out.contains("All 27 results"), "{out}");
         assert_eq!(out.lines().filter(|line| line.contains("39 x 256")).count(), 27);
+        assert!(out.contains("6 query and 2 key heads") && out.contains("All 11 members are within the error model"), "{out}");
     }
 }
 
@@ -44,13 +45,29 @@ fn verify_writes_json_and_junit_and_counts() {
     assert!(junit.contains("name=\"E2 torch weight 3.7\" classname="), "{junit}");
 }
 
+/// Codes are dtypes like all others to the table: columns for those that occur, and elements counted.
+#[test]
+fn verify_counts_every_dtype() {
+    let (output, out, err) = run(program(&["verify", "--only", "codes", "--adapter", "llvmpipe"]));
+    assert!(output.status.success(), "{out}{err}");
+    let (heading, all) =
+        (out.lines().find(|line| line.contains("kind")).unwrap(), out.lines().find(|line| line.starts_with(" all")));
+    assert!(heading.contains("i8 ULP") && heading.contains("f8e4m3 ULP") && !heading.contains("bf16 ULP"), "{out}");
+    let elements: usize = all.unwrap().split_whitespace().nth(5).unwrap().parse().unwrap();
+    assert!(elements > 1000, "{out}");
+    let (_, out, _) = run(program(&["verify", "--only", "codes", "--adapter", "llvmpipe", "--json"]));
+    let report: serde_json::Value = serde_json::from_str(&out).unwrap();
+    let counted: u64 = ["i8", "f8e4m3"].iter().map(|name| report[0]["dtypes"][name]["elements"].as_u64().unwrap()).sum();
+    assert_eq!(counted, elements as u64);
+}
+
 /// A kernel that is wrong: every check notices, says so with exit code 1, and writes no wrong result.
 #[test]
 fn a_broken_kernel_is_noticed() {
     let folder = tempfile::tempdir().unwrap();
     let broken = |arguments: &[&str]| {
         let (output, out, err) =
-            run_in(folder.path(), &[arguments, &["--fault", "c[0] * scale.factor,=>c[0] * scale.factor * 1.01,"]].concat());
+            run_in(folder.path(), &[arguments, &["--fault", "pair.x + pair.y;=>(pair.x + pair.y) * 1.03;"]].concat());
         assert_eq!(output.status.code(), Some(1), "{arguments:?}: {out}{err}");
         out
     };
@@ -173,6 +190,7 @@ fn m1_without_an_adapter_the_demo_works_on_the_cpu_and_verify_exits_with_2() {
     let (output, out, err) = run(without_adapter(&[]));
     assert!(output.status.success(), "{out}{err}");
     assert!(out.contains("mesa-vulkan-drivers") && out.contains("All 27 results"), "{out}");
+    assert!(out.contains("All 11 members of the CPU reference are within the error model"), "{out}");
     let (output, _, err) = run(without_adapter(&["verify"]));
     assert_eq!(output.status.code(), Some(2), "{err}");
     let (output, _, err) = run(without_adapter(&["devices"]));

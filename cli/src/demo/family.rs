@@ -76,7 +76,7 @@ pub fn print(all: &[Done], on_gpu: bool) {
     say!(
         "\nULP: the largest distance to the float64 reference, of codes in steps. Moved: every operand once. Operands that the model"
     );
-    say!("does not have (residual, gate, bias) are other recorded layers.");
+    say!("have (a residual, a gate, a bias) is another recorded layer.");
     let wrong: Vec<_> = all.iter().filter(|done| !done.passed).map(|done| done.member.name).collect();
     match wrong.is_empty() {
         true if on_gpu => say!("{GOOD}All {} members are within the error model.{GOOD:#}", all.len()),
