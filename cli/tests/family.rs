@@ -167,7 +167,10 @@ fn codes_are_written_with_their_scales() {
         let spec = NormSpec::torch(HIDDEN, 1e-5);
         let with = ["--weight", "w.npy", "--quantized", dtype.name()];
         let out = files.apply(&[&with[..], &["--scale-out", "s.npy"]].concat());
-        assert!(out.contains(&format!("Codes    {dtype} by a scale of each row")) && out.contains("Wrote    s.npy"), "{out}");
+        assert!(
+            out.contains(&format!("Codes    {dtype} by a scale of each row")) && out.contains("6 scale, 216 output"),
+            "{out}"
+        );
         let (codes, scales) =
             (files.read("y.npy", dtype, descr, "(2, 3, 36,)"), files.read("s.npy", DType::F32, "<f4", "(2, 3,)"));
         is_right(&spec.quantized(dtype), &inputs, &Outputs::new(codes).with(Slot::Scale, Some(scales)));
@@ -251,6 +254,6 @@ fn parts_of_rows_are_joined() {
 
     files.refused(&["--stats", "--weight", "w.npy"], &["weight: expected none for stats"]);
     files.refused(&["--statistics", "s.npy"], &["--total <CHANNELS>"]);
-    files.refused(&["--statistics", "x.npy", "--total", "72"], &["the statistics has shape [2, 3, 36]", "numpy.stack"]);
+    files.refused(&["--statistics", "x.npy", "--total", "72"], &["the statistics have shape [2, 3, 36]", "numpy.stack"]);
     files.refused(&["--statistics", "s.npy", "--total", "35"], &["total: expected at least the 36 channels of the part"]);
 }

@@ -109,7 +109,8 @@ fn check(files: &Files, spec: &NormSpec, caps: &Caps, input: &[u64], sources: &B
     for (slot, source) in sources.iter().filter(|(slot, _)| slot.is_by_row() && *slot != Slot::Input) {
         let expected = shape(spec, slot, input);
         if let Some(location) = files.get(slot).filter(|_| source.shape != expected) {
-            let problem = format!("the {slot} has shape {:?}, and the input {input:?}", source.shape);
+            let has = if slot == Slot::Statistics { "have" } else { "has" };
+            let problem = format!("the {slot} {has} shape {:?}, and the input {input:?}", source.shape);
             let remedy = match spec.shard {
                 Some(Shard::Apply { .. }) if slot == Slot::Statistics => {
                     "stack what --stats wrote for each part: numpy.stack(parts, axis=-2)".to_owned()

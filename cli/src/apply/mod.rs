@@ -69,7 +69,9 @@ pub fn run(options: &Options, context: &Context) -> Result<ExitCode, Failure> {
         for (heading, line) in words::lines(files, &spec) {
             say!("{heading:<8} {line}");
         }
-        say!("Norm     {preset}, eps {eps:e}, {weight}{bias}, output {}", spec.output_dtype());
+        if !files.stats {
+            say!("Norm     {preset}, eps {eps:e}, {weight}{bias}, output {}", spec.output_dtype());
+        }
         say!("Adapter  {adapter}");
         if spec.weight.is_none() && !files.stats && definition.config().is_some() {
             note("without --weight the rows are normalised and not weighted");
@@ -86,6 +88,9 @@ pub fn run(options: &Options, context: &Context) -> Result<ExitCode, Failure> {
     if report.wants_text() {
         if let Some(outcome) = &checked {
             say!("Checked  {}", outcome::verdict(outcome, spec.output_dtype()));
+            if let Some(counts) = words::counts(&spec, job.rows) {
+                say!("         {counts}");
+            }
         }
         if right {
             for (slot, location) in files.iter().filter(|(slot, _)| slot.is_written()) {

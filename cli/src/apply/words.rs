@@ -42,6 +42,13 @@ pub fn lines(files: &Files, spec: &NormSpec) -> Vec<(&'static str, String)> {
     lines
 }
 
+/// How many of the elements that are compared belong to which output, where there are several.
+pub fn counts(spec: &NormSpec, rows: u64) -> Option<String> {
+    let written = Slot::ALL.into_iter().filter(|slot| slot.is_written() && spec.dtype_of(*slot).is_some());
+    let counts: Vec<String> = written.map(|slot| format!("{} {slot}", rows * spec.length_of(slot))).collect();
+    (counts.len() > 1).then(|| counts.join(", "))
+}
+
 /// How a `.npy` file of a dtype that NumPy does not have is read in Python.
 pub fn in_python(dtype: DType) -> Option<&'static str> {
     match dtype {
