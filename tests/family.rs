@@ -49,7 +49,7 @@ fn sharded(gpu: &Gpu, spec: NormSpec, input: &Values, weight: &Values, cuts: &[u
     output
 }
 
-/// Over 1, 2, 3 and 7 unequal shards, rows of every size give what they give unsharded: the same bits over one shard, and within 2
+/// Over 1, 2, 3 and 7 unequal shards, rows of every size give what they give unsharded: the same bits over one shard, and within 4
 /// ULP (f32) or one (half types) over more.
 #[test]
 fn shards_give_what_whole_rows_give() {
@@ -76,7 +76,11 @@ fn shards_give_what_whole_rows_give() {
                         vec![0, 100, 101, 350, 512, 700, 960, HIDDEN],
                     ] {
                         let parts = sharded(gpu, spec, input, weight, &cuts);
-                        let most = if cuts.len() == 2 { 0.0 } else { 2.0 };
+                        let most = match dtype {
+                            _ if cuts.len() == 2 => 0.0,
+                            DType::F32 => 4.0,
+                            _ => 1.0,
+                        };
                         for (index, (part, whole)) in parts.iter().zip(&whole).enumerate() {
                             let distance = (part - whole).abs() / spec.output_dtype().ulp(*whole);
                             let equal = part == whole || part.is_nan() && whole.is_nan();
@@ -99,38 +103,40 @@ fn optional_operands_in_every_combination_are_neutral() {
     let hidden = 72u64;
     let zeros = |dtype: DType, count: u64, zero: f64| Values::round_from(dtype, &vec![zero; count as usize]);
     for gpu in gpus() {
-        for (preset, dtype) in [(Preset::Torch, DType::F16), (Preset::Gemma, DType::F32), (Preset::LayerNorm, DType::BF16)] {
-            for gate in [None, Some(AddOrder::Before), Some(AddOrder::After)] {
-                let base = preset.spec(hidden, 1e-6).dtype(dtype).without_weight().without_bias();
-                let base = match gate {
-                    None => base,
-                    Some(AddOrder::Before) => base.gate_input(dtype),
-                    Some(_) => base.gate_output(dtype),
-                };
-                let data = Data::new(&base, 9, Regime::Mixed, Weights::Usual);
-                let bare = run(gpu, base, &data.inputs()).unwrap();
-                let ones = base.weight(dtype).initial_weight().unwrap();
-                let (none, minus) = (zeros(dtype, hidden, 0.0), zeros(dtype, hidden * 9, -0.0));
-                for choice in 0..32 {
-                    let (mut spec, mut inputs) = (base, data.inputs());
-                    if choice & 1 != 0 {
-                        (spec, inputs) = (spec.weight(dtype), inputs.weight(&ones));
-                    }
-                    if choice & 2 != 0 {
-                        (spec, inputs) = (spec.bias(dtype), inputs.bias(&none));
-                    }
-                    if choice & 4 != 0 && gate != Some(AddOrder::Before) {
-                        (spec, inputs) = (spec.add_residual(dtype), inputs.residual(&minus));
-                    }
-                    if choice & 8 != 0 && !spec.centered {
-                        spec = spec.partial(hidden);
-                    }
-                    if choice & 16 != 0 {
-                        spec = spec.groups(1).rstd();
-                    }
-                    let got = run(gpu, spec, &inputs).unwrap();
-                    assert_eq!(got.as_slice().bytes(), bare.as_slice().bytes(), "{preset} {dtype} {gate:?} {choice:05b}");
+        for (preset, dtype, gate) in [
+            (Preset::Torch, DType::F16, None),
+            (Preset::Gemma, DType::F32, Some(AddOrder::After)),
+            (Preset::LayerNorm, DType::BF16, Some(AddOrder::Before)),
+        ] {
+            let base = preset.spec(hidden, 1e-6).dtype(dtype).without_weight().without_bias();
+            let base = match gate {
+                None => base,
+                Some(AddOrder::Before) => base.gate_input(dtype),
+                Some(_) => base.gate_output(dtype),
+            };
+            let data = Data::new(&base, 9, Regime::Mixed, Weights::Usual);
+            let bare = run(gpu, base, &data.inputs()).unwrap();
+            let ones = base.weight(dtype).initial_weight().unwrap();
+            let (none, minus) = (zeros(dtype, hidden, 0.0), zeros(dtype, hidden * 9, -0.0));
+            for choice in 0..32 {
+                let (mut spec, mut inputs) = (base, data.inputs());
+                if choice & 1 != 0 {
+                    (spec, inputs) = (spec.weight(dtype), inputs.weight(&ones));
                 }
+                if choice & 2 != 0 {
+                    (spec, inputs) = (spec.bias(dtype), inputs.bias(&none));
+                }
+                if choice & 4 != 0 && gate != Some(AddOrder::Before) {
+                    (spec, inputs) = (spec.add_residual(dtype), inputs.residual(&minus));
+                }
+                if choice & 8 != 0 && !spec.centered {
+                    spec = spec.partial(hidden);
+                }
+                if choice & 16 != 0 {
+                    spec = spec.groups(1).rstd();
+                }
+                let got = run(gpu, spec, &inputs).unwrap();
+                assert_eq!(got.as_slice().bytes(), bare.as_slice().bytes(), "{preset} {dtype} {gate:?} {choice:05b}");
             }
         }
     }

@@ -8,11 +8,16 @@ use crate::output::{BAD, GOOD};
 
 /// One line.
 pub fn verdict(outcome: &Outcome, output: DType) -> String {
-    let Outcome { elements, wrong, worst_ulp, misrounded, nan, .. } = outcome;
+    let Outcome { elements, wrong, worst_ulp, worst_scale_ulp, misrounded, nan, .. } = outcome;
     if *wrong == 0 {
+        let unit = if output.is_code() { "steps" } else { "ULP" };
+        let scales = match worst_scale_ulp {
+            0.0 => String::new(),
+            ulp => format!(" (scales within {ulp:.3} ULP of f32)"),
+        };
         let nan = if *nan == 0 { String::new() } else { format!("; {nan} are NaN, as they must be") };
         return format!(
-            "{elements} elements: {GOOD}all right{GOOD:#}, within {worst_ulp:.3} ULP of float64; {misrounded} are a neighbour of the \
+            "{elements} elements: {GOOD}all right{GOOD:#}, within {worst_ulp:.3} {unit} of float64{scales}; {misrounded} are a neighbour of the \
              nearest {output}, as is allowed{nan}"
         );
     }
@@ -32,6 +37,7 @@ pub fn json(outcome: &Outcome) -> Value {
         "elements": outcome.elements,
         "wrong": outcome.wrong,
         "worst_ulp": outcome.worst_ulp,
+        "worst_scale_ulp": outcome.worst_scale_ulp,
         "misrounded": outcome.misrounded,
         "nan": outcome.nan,
         "first_wrong": outcome.mismatches.iter().map(mismatch).collect::<Vec<_>>(),

@@ -168,7 +168,7 @@ fn the_json_is_enough_to_run_the_norm() {
             1,
         ),
         (gemma(96).dtype(DType::BF16), 300, &[], &[], 1),
-        (gemma(2000), 5, &[], &[], 1),
+        (gemma(2000).bias(DType::F32), 5, &["--bias"], &[], 1),
         (
             gemma(320).dtype(DType::BF16).query_and_key_heads(7, 3),
             300,

@@ -11,6 +11,8 @@ use crate::spec::NormSpec;
 
 /// Bindings are addressed in elements of 32 bits: no binding spans more bytes than this.
 const MOST_BYTES: u64 = (1 << 32) - WIDE;
+/// Storage buffers of a kernel: what every WebGPU device has, so that a plan that fits one fits all.
+const MOST_STORAGE_BUFFERS: u32 = 8;
 /// Dispatches of one norm, each with a bind group of its own, beyond which it is refused.
 const MOST_CHUNKS: u64 = 1 << 16;
 
@@ -77,11 +79,12 @@ pub(super) fn bind(
     let pieces: Vec<(u64, u64)> =
         (0..rows.div_ceil(chunk_rows)).map(|c| (c * chunk_rows, chunk_rows.min(rows - c * chunk_rows))).collect();
     let bindings = bindings(&operands, &pieces, &limits, access);
-    if bindings.len() > caps.max_storage_buffers as usize {
+    let most = caps.max_storage_buffers.min(MOST_STORAGE_BUFFERS);
+    if bindings.len() > most as usize {
         let names: Vec<_> = bindings.iter().map(|binding| binding.name.name()).collect();
         return Err(Error::Limit(Detail::new(
             "operands",
-            format!("at most {} storage buffers", caps.max_storage_buffers),
+            format!("at most {most} storage buffers"),
             format!("{}: {}", names.len(), names.join(", ")),
             "replace in place, place operands side by side in one buffer, or leave one out",
         )));

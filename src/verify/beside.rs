@@ -94,7 +94,7 @@ fn compare_f32(index: usize, got: f64, truth: f64, allowed: f64, outcome: &mut O
     let flushed = got == 0.0 && truth.abs() < MIN_NORMAL;
     let infinite = got == f64::INFINITY && truth + allowed > largest;
     if truth >= MIN_NORMAL && truth <= largest && error.is_finite() {
-        outcome.worst_ulp = outcome.worst_ulp.max(error / DType::F32.ulp(truth));
+        outcome.worst_scale_ulp = outcome.worst_scale_ulp.max(error / DType::F32.ulp(truth));
     }
     if error > allowed && !flushed && !infinite {
         outcome.note(Mismatch { index, got, truth, allowed });
@@ -134,6 +134,7 @@ fn compare_scale(row: usize, got: f64, largest: f64, reach: f64, largest_code: f
         _ => (largest / largest_code).max(MIN_NORMAL),
     };
     let allowed = reach / largest_code + SCALE_ULP * DType::F32.ulp(truth);
+    outcome.elements += 1;
     // What may be flushed to a row of zeros has their scale.
     if got == 1.0 && largest < MIN_NORMAL {
         return;

@@ -3,10 +3,10 @@
 //! Truth is the definition in float64, computed from the operands as stored. Errors are counted in ULP of a `scale`, the size at which
 //! they arise:
 //!
-//! - `max(|y|, |b|)` in general: where `b`, the bias, cancels most of `x · r · w`, an error of the product is as large beside `y` as the
-//!   cancellation makes it.
-//! - `max(|y|, |b|, |y - b|, |w|)` in a LayerNorm: an error of the mean is a share of the row's deviation, the same for all its
-//!   elements, and so of `w` in the result; and two roundings more, of the product that the bias is added to, are counted in its own ULP.
+//! - `|y|` in general; with a bias `max(|y|, |b|, |y - b|)`: where `b`, the bias, cancels some of `x · r · w`, an error of the product
+//!   is as large beside `y` as the cancellation makes it.
+//! - `|w|` too in a LayerNorm: an error of the mean is a share of the row's deviation, the same for all its elements, and so of `w` in
+//!   the result.
 //!
 //! What is allowed:
 //!
@@ -61,9 +61,11 @@ pub struct Outcome {
     pub elements: usize,
     /// Elements beyond the error model.
     pub wrong: usize,
-    /// The largest distance from the (nearest) right value, in ULP of the output's dtype at `scale`, over the elements whose
+    /// The largest distance from the (nearest) right value, in ULP of the output's dtype at `scale` (of codes: in steps between them), over the elements whose
     /// right value is finite and not below the normal range, and where nothing may have been flushed to zero on the way.
     pub worst_ulp: f64,
+    /// The same of numbers that are f32 whatever the norm's dtypes: the scales of rows and of codes.
+    pub worst_scale_ulp: f64,
     /// Elements that differ from the correctly rounded truth.
     pub misrounded: usize,
     /// Elements that are NaN, as they must be.
@@ -84,6 +86,7 @@ impl Outcome {
         self.elements += other.elements;
         self.wrong += other.wrong;
         self.worst_ulp = self.worst_ulp.max(other.worst_ulp);
+        self.worst_scale_ulp = self.worst_scale_ulp.max(other.worst_scale_ulp);
         self.misrounded += other.misrounded;
         self.nan += other.nan;
         let room = MOST_MISMATCHES.saturating_sub(self.mismatches.len());

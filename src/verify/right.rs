@@ -143,8 +143,9 @@ impl<'a> RowOf<'a> {
         let slack = f32_ulp(spec) * DType::F32.ulp(normal_size);
         let rounded = |value: f64| spec.normalized_dtype().map_or(element.normalized, |dtype| dtype.round(value));
         let truth = rounded(element.normalized) * element.weight + element.bias;
-        let of_mean = if spec.centered { element.weight.abs().max((truth - element.bias).abs()) } else { 0.0 };
-        let size = element.bias.abs().max(of_mean);
+        let of_mean = if spec.centered { element.weight.abs() } else { 0.0 };
+        let product = if self.bias.is_some() { (truth - element.bias).abs() } else { 0.0 };
+        let size = element.bias.abs().max(product).max(of_mean);
         let mut lost = 0.0f64;
         let candidates = [element.normalized, element.normalized - slack, element.normalized + slack].map(|normalized| {
             let value =

@@ -1,5 +1,7 @@
 //! What the tests of the host layer share.
 
+#![allow(dead_code, reason = "each test takes what it needs")]
+
 use std::sync::OnceLock;
 
 use wgpu_rmsnorm::verify::check;
