@@ -299,7 +299,8 @@ impl Text {
             self.add(if is_f16 { part!("sum_plain") } else { part!("sum_exact") });
         }
         if spec.gate.is_some() {
-            self.add(part!("silu"));
+            self.add(part!("sigmoid"));
+            self.add(part!("gate_silu"));
         }
         match spec.residual_out_dtype() {
             Some(dtype) => {

@@ -1,6 +1,6 @@
-// The result times SiLU of the gate, in f32.
+// The result times what the gate opens to, in f32.
 fn gate_four(y: vec4<f32>, n: vec4<f32>, w: vec4<f32>, b: vec4<f32>, z: vec4<f32>) -> vec4<f32> {
-    let g = silu(z, z);
+    let g = opening(z);
     let plain = opaque(y) * (g.factor * power_of_two(max(g.exponent, vec4<i32>(-126))));
     // Where one of the two leaves the range of f32, or is close, their product need not.
     let size = magnitude_bits(y) - vec4<u32>(0x0d800000u);
@@ -9,12 +9,6 @@ fn gate_four(y: vec4<f32>, n: vec4<f32>, w: vec4<f32>, b: vec4<f32>, z: vec4<f32
         return plain;
     }
     return select(plain, gate_apart(y, n, w, b, z), rare);
-}
-
-// SiLU of any gate as a factor in [-1, 2) and an exponent.
-fn silu_apart(z: vec4<f32>) -> Silu {
-    let s = silu(fraction_of(z), z);
-    return Silu(s.factor, s.exponent + exponent_of(z));
 }
 
 fn after(y: Octet, n: Octet, w: Octet, b: Octet, q: Octet, scale: Scale) -> Octet {

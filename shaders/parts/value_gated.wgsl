@@ -1,8 +1,8 @@
-// What is normalised: the input times SiLU of the gate, in f32. Nothing of it is kept.
+// What is normalised: the input times what the gate opens to, in f32. Nothing of it is kept.
 fn gated_four(x: vec4<f32>, z: vec4<f32>) -> vec4<f32> {
-    let g = silu(z, z);
+    let g = opening(z);
     let plain = x * (g.factor * power_of_two(max(g.exponent, vec4<i32>(-126))));
-    // Where SiLU is so small that it may be flushed, a large x may bring it back.
+    // Where that is so small that it may be flushed, a large x may bring it back.
     let rare = g.exponent < vec4<i32>(-80);
     if (!any(rare)) {
         return opaque(plain);
@@ -18,15 +18,14 @@ fn value_of(x: Octet, p: Octet) -> Octet {
 // The product in fractions and exponents, which f32 need not hold.
 fn split_of(x: Octet, p: Octet) -> Split {
     let s = split(x);
-    let z = split(p);
-    let low = silu(z.low, p[0]);
-    let high = silu(z.high, p[1]);
+    let low = opening_apart(p[0]);
+    let high = opening_apart(p[1]);
     let product = split(Octet(s.low * low.factor, s.high * high.factor));
     return Split(
         product.low,
         product.high,
-        product.low_exponent + s.low_exponent + z.low_exponent + low.exponent,
-        product.high_exponent + s.high_exponent + z.high_exponent + high.exponent,
+        product.low_exponent + s.low_exponent + low.exponent,
+        product.high_exponent + s.high_exponent + high.exponent,
     );
 }
 

@@ -1,13 +1,12 @@
-// SiLU: silu(z) = z / (1 + exp(-z)), as a factor and an exponent, so that it is not flushed where it is small. exp is our own, for
-// WGSL's may be 3 + 2|z| ULP off: z = -|z| is cut at multiples of ln 2, and the rest goes through a polynomial (that of Cephes' expf,
+// What a gate multiplies by, as a factor and an exponent, so that it is not flushed where it is small: a numerator times
+// 1 / (1 + exp(-z)). exp is our own, for WGSL's may be 3 + 2|z| ULP off: z = -|z| is cut at multiples of ln 2, and the rest goes through a polynomial (that of Cephes' expf,
 // whose error is below 2e-7 of the result).
-struct Silu {
+struct Opening {
     factor: vec4<f32>,
     exponent: vec4<i32>,
 }
 
-// SiLU of z with `numerator` in the place of the z that is divided: z itself, or its fraction.
-fn silu(numerator: vec4<f32>, z: vec4<f32>) -> Silu {
+fn sigmoid_times(numerator: vec4<f32>, z: vec4<f32>) -> Opening {
     let magnitude = min(abs(z), vec4<f32>(720.0));
     let steps = floor(magnitude * vec4<f32>(1.44269504) + vec4<f32>(0.5));
     let r = opaque(steps * vec4<f32>(-0.000212194440)) + (opaque(steps * vec4<f32>(0.693359375)) - magnitude);
@@ -23,7 +22,7 @@ fn silu(numerator: vec4<f32>, z: vec4<f32>) -> Silu {
     let e = opaque(p * power_of_two(max(exponent, vec4<i32>(-60))));
     let negative = z < vec4<f32>(0.0);
     let factor = (numerator * select(vec4<f32>(1.0), p, negative)) / (vec4<f32>(1.0) + e);
-    // A gate below -700 is shut; an infinite one gives a NaN there, as the formula does.
+    // A gate below -700 is shut; an infinite numerator gives a NaN there, as the formula does.
     let shut = z < vec4<f32>(-700.0);
-    return Silu(opaque(select(factor, z * vec4<f32>(0.0), shut)), select(vec4<i32>(0), exponent, negative));
+    return Opening(opaque(select(factor, numerator * vec4<f32>(0.0), shut)), select(vec4<i32>(0), exponent, negative));
 }
