@@ -1,18 +1,57 @@
-//! The gate: rows whose SiLU multiplies the input, or the result.
+//! The gate: rows that open to a factor of the input, or of the result.
+
+use std::str::FromStr;
 
 use crate::dtype::DType;
+use crate::error::{Detail, Error, Result};
 use crate::residual::AddOrder;
 use crate::spec::{CastOrder, NormSpec};
 
-/// Below this a gate's SiLU, which is less than 1e-300 there, counts as zero.
+/// Below this a gate counts as shut: it would open to less than 1e-300.
 pub(crate) const GATE_IS_SHUT: f64 = -700.0;
 
-/// A gate: `silu(z) = z / (1 + exp(-z))` of each of its elements multiplies one of the norm's.
+/// What a gate's element `z` opens to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Activation {
+    /// `z / (1 + exp(-z))`: Mamba 2, Qwen3-Next.
+    Silu,
+    /// `1 / (1 + exp(-z))`: gated delta nets and attention outputs in flash-linear-attention.
+    Sigmoid,
+}
+
+impl Activation {
+    /// All of them.
+    pub const ALL: [Activation; 2] = [Activation::Silu, Activation::Sigmoid];
+
+    /// The name in lower case.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Activation::Silu => "silu",
+            Activation::Sigmoid => "sigmoid",
+        }
+    }
+}
+
+/// The name in lower case.
+impl FromStr for Activation {
+    type Err = Error;
+    fn from_str(name: &str) -> Result<Self> {
+        Activation::ALL.into_iter().find(|activation| activation.name() == name).ok_or_else(|| {
+            let expected = Activation::ALL.map(Activation::name).join(" or ");
+            Error::Spec(Detail::new("activation", expected, format!("{name:?}"), "choose one of these"))
+        })
+    }
+}
+
+/// A gate: what each of its elements opens to multiplies one of the norm's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Gate {
     /// Its dtype.
     pub dtype: DType,
+    /// What its elements open to.
+    pub activation: Activation,
     /// Whether it multiplies the input or the result.
     pub order: AddOrder,
     /// Whether a result is rounded to the norm's own dtype before it is gated.
@@ -32,7 +71,7 @@ impl NormSpec {
     /// # Ok::<(), wgpu_rmsnorm::Error>(())
     /// ```
     pub const fn gate_input(mut self, dtype: DType) -> Self {
-        self.gate = Some(Gate { dtype, order: AddOrder::Before, rounded: false });
+        self.gate = Some(Gate { dtype, activation: Activation::Silu, order: AddOrder::Before, rounded: false });
         self
     }
 
@@ -48,7 +87,23 @@ impl NormSpec {
     /// ```
     pub const fn gate_output(mut self, dtype: DType) -> Self {
         let rounded = !matches!(self.cast, CastOrder::AfterWeight);
-        self.gate = Some(Gate { dtype, order: AddOrder::After, rounded });
+        self.gate = Some(Gate { dtype, activation: Activation::Silu, order: AddOrder::After, rounded });
+        self
+    }
+
+    /// The same with a gate that opens by its sigmoid rather than by SiLU. Without a gate it changes nothing.
+    ///
+    /// ```
+    /// use wgpu_rmsnorm::{DType, Inputs, NormSpec, reference};
+    ///
+    /// let spec = NormSpec::torch(2, 0.0).without_weight().gate_output(DType::F32).sigmoid();
+    /// assert_eq!(reference::norm(&spec, &Inputs::new(&[1.0f32, 1.0]).gate(&[0.0f32, 800.0]))?, [0.5, 1.0]);
+    /// # Ok::<(), wgpu_rmsnorm::Error>(())
+    /// ```
+    pub const fn sigmoid(mut self) -> Self {
+        if let Some(gate) = &mut self.gate {
+            gate.activation = Activation::Sigmoid;
+        }
         self
     }
 

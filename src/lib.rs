@@ -91,7 +91,7 @@ pub mod verify;
 
 pub use dtype::{DType, Element, F8E4M3};
 pub use error::{Detail, Error, Result};
-pub use gate::Gate;
+pub use gate::{Activation, Gate};
 #[cfg(feature = "gpu")]
 pub use wgpu;
 

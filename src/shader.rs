@@ -7,6 +7,7 @@
 use std::fmt::{Arguments, Write as _};
 
 use crate::dtype::DType;
+use crate::gate::Activation;
 use crate::groups::WeightOf;
 use crate::plan::{Access, BLOCK, Binding, Plan, ROW_DIGITS, SharedWords};
 use crate::slot::Slot;
@@ -298,9 +299,12 @@ impl Text {
             let is_f16 = other == DType::F16 && residual == DType::F16;
             self.add(if is_f16 { part!("sum_plain") } else { part!("sum_exact") });
         }
-        if spec.gate.is_some() {
+        if let Some(gate) = spec.gate {
             self.add(part!("sigmoid"));
-            self.add(part!("gate_silu"));
+            self.add(match gate.activation {
+                Activation::Silu => part!("gate_silu"),
+                Activation::Sigmoid => part!("gate_sigmoid"),
+            });
         }
         match spec.residual_out_dtype() {
             Some(dtype) => {

@@ -17,7 +17,7 @@ pub enum Slot {
     Bias,
     /// The rows added to the input, or to the result.
     Residual,
-    /// The rows whose SiLU multiplies the input, or the result.
+    /// The rows that open to a factor of the input, or of the result.
     Gate,
     /// What the shards of a row found, a sum and an exponent each.
     Statistics,

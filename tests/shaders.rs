@@ -78,6 +78,7 @@ fn family(add: &mut dyn FnMut(NormSpec, u64)) {
                 let mut all = vec![
                     spec.rstd(),
                     spec.gate_input(dtype).rstd(),
+                    spec.gate_input(dtype).sigmoid(),
                     spec.gate_output(dtype).bias(dtype),
                     spec.add_residual(dtype).gate_output(DType::F32),
                     spec.gate_output(dtype).quantized(DType::I8),

@@ -75,12 +75,13 @@ fn definition(spec: &NormSpec) -> Vec<String> {
         AddOrder::Before => "the residual is added first, the sum unrounded".to_owned(),
         AddOrder::After => "the residual is added last".to_owned(),
     }));
-    lines.extend(spec.gate.map(|gate| match gate.order {
-        AddOrder::Before => "SiLU of the gate multiplies the input".to_owned(),
-        AddOrder::After if gate.rounded => {
-            format!("SiLU of the gate multiplies the result, rounded to {} before", spec.norm_dtype())
-        }
-        AddOrder::After => "SiLU of the gate multiplies the result".to_owned(),
+    lines.extend(spec.gate.map(|gate| {
+        let what = match gate.order {
+            AddOrder::Before => "input".to_owned(),
+            AddOrder::After if gate.rounded => format!("result, rounded to {} before", spec.norm_dtype()),
+            AddOrder::After => "result".to_owned(),
+        };
+        format!("{} of the gate multiplies the {what}", gate.activation.name())
     }));
     if spec.groups > 1 {
         let weight = match spec.weight_of {

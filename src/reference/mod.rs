@@ -17,4 +17,4 @@ pub use quantized::quantized;
 pub use stats::stats;
 pub(crate) use stats::{joined, statistic};
 pub use values::residual_sum;
-pub(crate) use values::{silu, values};
+pub(crate) use values::{opening, values};

@@ -4,7 +4,7 @@ use std::thread;
 
 use super::moments::{Moments, statistic_of};
 use super::stats::joined;
-use super::values::{silu, values};
+use super::values::{opening, values};
 use crate::error::Result;
 use crate::inputs::Inputs;
 use crate::slot::Slot;
@@ -17,7 +17,7 @@ use crate::values::Slice;
 ///
 /// `y = x / sqrt(mean(x²) + eps) · (w + weight_offset) + b`, a row at a time (formula of Zhang and Sennrich, 2019, with the
 /// eps that every implementation adds); a LayerNorm takes the mean off x first (Ba, Kiros and Hinton, 2016). x is the input, its sum
-/// with a residual that is added first, or its product with SiLU of a gate. A residual that is added after is added to y, rounded to the
+/// with a residual that is added first, or its product with what a gate opens to. A residual that is added after is added to y, rounded to the
 /// norm's own dtype; a gate that follows multiplies y. Rows run in parallel where there is work for it.
 ///
 /// ```
@@ -108,7 +108,7 @@ impl RowOf<'_> {
         match (self.spec.output_gate(), self.inputs.get(Slot::Gate)) {
             (Some(gate), Some(values)) => {
                 let y = if gate.rounded { self.spec.norm_dtype().round(y) } else { y };
-                y * silu(values.at(element))
+                y * opening(gate.activation, values.at(element))
             }
             _ => y,
         }

@@ -1,7 +1,7 @@
 //! What is normalised. Twin of `shaders/parts/value_*.wgsl`.
 
 use crate::error::{Detail, Error, Result};
-use crate::gate::GATE_IS_SHUT;
+use crate::gate::{Activation, GATE_IS_SHUT};
 use crate::inputs::Inputs;
 use crate::slot::Slot;
 use crate::spec::NormSpec;
@@ -36,16 +36,21 @@ pub(crate) fn values(spec: &NormSpec, inputs: &Inputs<'_>) -> Vec<f64> {
             }
             sums
         }
-        (_, Some(gate)) if spec.gates_input() => {
-            (0..gate.len()).map(|index| inputs.input().at(index) * silu(gate.at(index))).collect()
+        (_, Some(values)) if spec.gates_input() => {
+            let opening = |index: usize| spec.gate.map_or(1.0, |gate| opening(gate.activation, values.at(index)));
+            (0..values.len()).map(|index| inputs.input().at(index) * opening(index)).collect()
         }
         _ => inputs.input().widen(),
     }
 }
 
-/// `z / (1 + exp(-z))`; a gate below -700 is shut.
-pub(crate) fn silu(z: f64) -> f64 {
-    if z < GATE_IS_SHUT { z * 0.0 } else { z / (1.0 + (-z).exp()) }
+/// What a gate opens to; below -700 it is shut.
+pub(crate) fn opening(activation: Activation, z: f64) -> f64 {
+    let numerator = match activation {
+        Activation::Silu => z,
+        Activation::Sigmoid => 1.0,
+    };
+    if z < GATE_IS_SHUT { numerator * 0.0 } else { numerator / (1.0 + (-z).exp()) }
 }
 
 #[cfg(test)]
@@ -66,8 +71,12 @@ mod tests {
 
     #[test]
     fn silu_is_z_times_its_sigmoid() {
+        let silu = |z| opening(Activation::Silu, z);
+        let sigmoid = |z| opening(Activation::Sigmoid, z);
         approx::assert_relative_eq!(silu(1.0), 0.731_058_578_630_004_9, max_relative = f64::EPSILON);
         assert_eq!((silu(0.0), silu(800.0), silu(-800.0)), (0.0, 800.0, 0.0));
         assert!(silu(-699.0) < 0.0 && silu(f64::NEG_INFINITY).is_nan() && silu(f64::INFINITY) == f64::INFINITY);
+        assert_eq!((sigmoid(0.0), sigmoid(f64::INFINITY), sigmoid(f64::NEG_INFINITY)), (0.5, 1.0, 0.0));
+        assert_eq!(sigmoid(-3.0) * -3.0, silu(-3.0));
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::dtype::DType;
 use crate::inputs::Inputs;
-use crate::reference::{Moments, joined, silu, values};
+use crate::reference::{Moments, joined, opening, values};
 use crate::slot::Slot;
 use crate::spec::NormSpec;
 use crate::values::Slice;
@@ -177,10 +177,11 @@ impl<'a> RowOf<'a> {
             return Right { scale, may_flush: false, keeps_sign: false, ..result.rounded(dtype, truth, 1.0, add) };
         }
         let (Some(gate), Some(z)) = (spec.output_gate(), self.gate.map(|gate| gate.at(index))) else { return result };
-        let open = silu(z);
+        let open = opening(gate.activation, z);
         let multiply = |value: f64| Candidate { value: value * open, reach: GATE_ULP * DType::F32.ulp(value * open) };
-        // SiLU of a subnormal gate, or one that makes it subnormal, may be flushed as well.
-        let flushed = if open != 0.0 && z.abs() < MIN_NORMAL { result.truth.abs() * MIN_NORMAL } else { 0.0 };
+        // SiLU of a subnormal gate may be flushed as well.
+        let flushed =
+            if open != 0.0 && open.abs() < MIN_NORMAL && z.abs() < MIN_NORMAL { result.truth.abs() * MIN_NORMAL } else { 0.0 };
         let mut followed = if gate.rounded {
             let truth = dtype.round(result.truth) * open;
             result.rounded(dtype, truth, open.abs(), multiply)

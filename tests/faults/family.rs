@@ -102,6 +102,13 @@ pub(crate) const FAULTS: &[Fault] = &[
         shows_on: "",
     },
     Fault {
+        name: "SiLU for the sigmoid",
+        from: "return sigmoid_times(vec4<f32>(1.0), z);",
+        to: "return sigmoid_times(z, z);",
+        case: "by a sigmoid 96 f32, 9 rows",
+        shows_on: "",
+    },
+    Fault {
         name: "exp a little off",
         from: "vec4<f32>(0.50000001201)",
         to: "vec4<f32>(0.50002)",

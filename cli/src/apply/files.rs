@@ -30,7 +30,7 @@ pub struct Files {
     /// Where the sum with the input goes, the new residual
     #[arg(long, value_name = "FILE", requires = "residual", conflicts_with = "add_after")]
     residual_out: Option<Location>,
-    /// Rows whose SiLU multiplies the result (--gate-output) or the input (--gate-input)
+    /// Rows that open to a factor of the result (--gate-output) or of the input (--gate-input)
     #[arg(long, value_name = "FILE")]
     gate: Option<Location>,
     /// Write the scale of each row (of each group), 1/sqrt(mean + eps), in f32

@@ -18,7 +18,7 @@ pub fn lines(files: &Files, spec: &NormSpec) -> Vec<(&'static str, String)> {
     }));
     lines.extend(spec.gate.map(|gate| {
         let what = if gate.order == AddOrder::After { "result" } else { "input" };
-        ("Gated", format!("{}: {} gate, whose SiLU multiplies the {what}", file(Slot::Gate), gate.dtype))
+        ("Gated", format!("{}: {} gate, whose {} multiplies the {what}", file(Slot::Gate), gate.dtype, gate.activation.name()))
     }));
     if spec.groups > 1 {
         let weight = match spec.weight_of {

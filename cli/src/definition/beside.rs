@@ -1,9 +1,9 @@
 //! Rows beside the input: a residual and a gate.
 
 use clap::Args;
-use wgpu_rmsnorm::{DType, NormSpec};
+use wgpu_rmsnorm::{Activation, DType, NormSpec};
 
-use super::parse::dtype_parser;
+use super::parse::{activation_parser, dtype_parser};
 use crate::failure::Failure;
 
 /// How a residual is added, and where a gate acts.
@@ -22,12 +22,15 @@ pub struct Beside {
     /// The gate's dtype [default: the file's; the input's where there is no file]
     #[arg(long, value_name = "DTYPE", value_parser = dtype_parser())]
     pub gate_dtype: Option<DType>,
-    /// SiLU of the gate multiplies the input: norm(x · silu(gate))
+    /// The gate, opened, multiplies the input: norm(x · silu(gate))
     #[arg(long, conflicts_with = "gate_output")]
     pub gate_input: bool,
-    /// SiLU of the gate multiplies the result: norm(x) · silu(gate)
+    /// The gate, opened, multiplies the result: norm(x) · silu(gate)
     #[arg(long)]
     pub gate_output: bool,
+    /// What the gate's elements open to [default: silu]
+    #[arg(long, value_name = "FUNCTION", value_parser = activation_parser())]
+    pub gate_activation: Option<Activation>,
 }
 
 impl Beside {
@@ -43,15 +46,16 @@ impl Beside {
             }
             None => spec,
         };
+        let opened = |spec: NormSpec| if self.gate_activation == Some(Activation::Sigmoid) { spec.sigmoid() } else { spec };
         match gate {
-            Some(dtype) if self.gate_input => Ok(spec.gate_input(dtype)),
-            Some(dtype) if self.gate_output => Ok(spec.gate_output(dtype)),
+            Some(dtype) if self.gate_input => Ok(opened(spec.gate_input(dtype))),
+            Some(dtype) if self.gate_output => Ok(opened(spec.gate_output(dtype))),
             Some(_) => {
                 let remedy = "pass --gate-output for norm(x) · silu(gate), or --gate-input for norm(x · silu(gate))";
                 Err(Failure::new("--gate: it is not said what the gate multiplies", remedy))
             }
             None if self.speaks_of_a_gate() => {
-                let problem = "--gate-input, --gate-output, --gate-dtype: there is no gate";
+                let problem = "--gate-input, --gate-output, --gate-dtype, --gate-activation: there is no gate";
                 Err(Failure::new(problem, "leave them out, or pass --gate"))
             }
             None => Ok(spec),
@@ -60,6 +64,6 @@ impl Beside {
 
     /// Whether a flag has no meaning without a gate.
     pub fn speaks_of_a_gate(&self) -> bool {
-        self.gate_input || self.gate_output || self.gate_dtype.is_some()
+        self.gate_input || self.gate_output || self.gate_dtype.is_some() || self.gate_activation.is_some()
     }
 }

@@ -1,7 +1,7 @@
 //! Values of flags.
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use wgpu_rmsnorm::{DType, Preset};
+use wgpu_rmsnorm::{Activation, DType, Preset};
 
 /// Parses an eps. What f32 would turn into another number, 0 or infinity, is refused.
 pub fn eps(text: &str) -> Result<f32, String> {
@@ -18,6 +18,11 @@ pub fn eps_of(exact: f64) -> Option<f32> {
 /// Parses a preset's name; `--help` lists them.
 pub fn preset_parser() -> impl TypedValueParser<Value = Preset> {
     PossibleValuesParser::new(Preset::ALL.map(Preset::name)).try_map(|name| name.parse::<Preset>())
+}
+
+/// Parses the name of what a gate opens to; `--help` lists them.
+pub fn activation_parser() -> impl TypedValueParser<Value = Activation> {
+    PossibleValuesParser::new(Activation::ALL.map(Activation::name)).try_map(|name| name.parse::<Activation>())
 }
 
 /// Parses the name of a dtype that operands may have; `--help` lists them.

@@ -43,6 +43,7 @@ pub fn norm(spec: &NormSpec, preset: Preset) -> Value {
         })),
         "gate": spec.gate.map(|gate| json!({
             "dtype": gate.dtype.name(),
+            "activation": gate.activation.name(),
             "order": order(gate.order),
             "rounded": gate.rounded,
         })),

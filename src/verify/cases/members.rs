@@ -132,12 +132,15 @@ pub(super) fn gated(list: &mut Vec<Case>) {
     everywhere(list, "gated", "before, groups", llama(96).groups(2).gate_input(f32), llama(99).groups(3).gate_input(f32));
     everywhere(list, "gated", "after", torch(96).bias(f32).gate_output(f32), torch(101).gate_output(f32));
     everywhere(list, "gated", "after a rounded norm", llama(96).gate_output(f32), llama(101).gate_output(f32));
+    let sigmoid = |hidden| torch(hidden).gate_output(f32).sigmoid();
+    everywhere(list, "gated", "by a sigmoid", sigmoid(96), sigmoid(101));
     for input in DType::ALL {
         for gate in DType::ALL {
             let spec = llama(130).dtype(input);
             for (name, spec) in [
                 ("before", spec.gate_input(gate)),
                 ("after", spec.gate_output(gate)),
+                ("before, by a sigmoid", spec.gate_input(gate).sigmoid()),
                 ("residual, then after", spec.add_residual(gate).gate_output(gate)),
                 ("LayerNorm, after", NormSpec::layer_norm(130, 1e-5).dtype(input).gate_output(gate)),
             ] {
