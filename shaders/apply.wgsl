@@ -1,11 +1,11 @@
 // The second half of a sharded norm
 //
-// Formula   y = round(x / sqrt(sum(s · 4^k) / TOTAL + eps) · (w + offset) + b): s and k are what `stats` found for each of the SHARDS
-//           parts of a row, of which x is one. Bindings and grid are those of rms_norm.wgsl; `statistics` holds s and k of every shard, row
-//           by row.
+// Formula   y = round(x / sqrt(sum(s · 4^k) / TOTAL + eps) · (w + offset) + b): s and k are what `stats` found for each of the
+// SHARDS           parts of a row, of which x is one. Bindings and grid are those of rms_norm.wgsl; `statistics` holds s and k of
+// every shard, row           by row.
 //
-// Work      Every invocation joins the statistics of its row for itself, in the order of the shards, at the size of the largest. Where
-//           the sum is in the ordinary range the row is scaled like any other, else like a rescued one.
+// Work      Every invocation joins the statistics of its row for itself, in the order of the shards, at the size of the largest.
+// Where           the sum is in the ordinary range the row is scaled like any other, else like a rescued one.
 
 // The scale of a row.
 fn row_scale(slot: u32, invocation: u32, row: Row) -> Scale {

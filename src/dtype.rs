@@ -114,8 +114,8 @@ impl DType {
         }
     }
 
-    /// `value` rounded once to this type: nearest, ties to even, infinite beyond the range; codes saturate, and a NaN is 0 among whole
-    /// numbers.
+    /// `value` rounded once to this type: nearest, ties to even, infinite beyond the range; codes saturate, and a NaN is 0 among
+    /// whole numbers.
     pub fn round(self, value: f64) -> f64 {
         match self {
             DType::F32 => f64::from(value as f32),

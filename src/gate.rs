@@ -4,8 +4,9 @@ use std::str::FromStr;
 
 use crate::dtype::DType;
 use crate::error::{Detail, Error, Result};
+use crate::preset::CastOrder;
 use crate::residual::AddOrder;
-use crate::spec::{CastOrder, NormSpec};
+use crate::spec::NormSpec;
 
 /// Below this a gate counts as shut: it would open to less than 1e-300.
 pub(crate) const GATE_IS_SHUT: f64 = -700.0;

@@ -10,8 +10,8 @@ pub enum WeightOf {
     Row,
     /// Every channel of a group; all groups share them: `hidden / groups` values.
     Group,
-    /// Every channel of a query head, and then every channel of a key head: `2 · hidden / groups` values. The first so many groups
-    /// are query heads, the others key heads.
+    /// Every channel of a query head, and then every channel of a key head: `2 · hidden / groups` values. The first so many
+    /// groups are query heads, the others key heads.
     QueryAndKey(u64),
 }
 

@@ -37,7 +37,8 @@ impl<'a> Inputs<'a> {
     pub fn gate(self, gate: impl Into<Slice<'a>>) -> Self {
         self.with(Slot::Gate, Some(gate.into()))
     }
-    /// The same with the statistics of all shards: for each row a sum and an exponent a shard, as [`NormSpec::stats`] writes them.
+    /// The same with the statistics of all shards: for each row a sum and an exponent a shard, as [`NormSpec::stats`] writes
+    /// them.
     pub fn statistics(self, statistics: impl Into<Slice<'a>>) -> Self {
         self.with(Slot::Statistics, Some(statistics.into()))
     }

@@ -1,5 +1,7 @@
-//! RMSNorm as WGSL compute kernels, with a host layer on [wgpu]: for every row of the last dimension,
-//! `y = x / sqrt(mean(x²) + eps) · weight (+ bias)`, in f32, f16 and bf16, on Vulkan, Metal, DX12 and WebGPU.
+//! RMSNorm and its relatives as WGSL compute kernels, with a host layer on [wgpu]: for every row of the last dimension,
+//! `y = x / sqrt(mean(x²) + eps) · weight (+ bias)`, in f32, f16 and bf16, on Vulkan, Metal, DX12 and WebGPU. LayerNorm; a
+//! residual before or after; gates; groups, heads and partial statistics; the scale of each row; codes of 8 bits; rows in shards:
+//! each in the one dispatch of the norm, which reads and writes everything once.
 //!
 //! # Example: slices in, a `Vec` out
 //!
@@ -43,18 +45,19 @@
 //! # Numbers
 //!
 //! Sums, scale and weight are f32 whatever the dtypes; the result is rounded once, to nearest, ties to even, in integers. f32
-//! results lie within 4 ULP of float64 truth; f16 and bf16 results are the correctly rounded ones or next to them. Any finite row
-//! is computed, from subnormals to 3e38. The order of summation is fixed, so that on one device a row has the same bits in any
-//! batch and layout. [`verify`] states the bounds exactly.
+//! results lie within 4 ULP of float64 truth (members state what they add, and at which scale); f16 and bf16 results are the
+//! correctly rounded ones or next to them. Any finite row is computed, from subnormals to 3e38. The order of summation is fixed,
+//! so that on one device a row has the same bits in any batch and layout. [`verify`] states the bounds exactly.
 //!
 //! # Recipes
 //!
-//! [`cookbook`]: which preset, sub-allocation, mixed dtypes, decoding, another host, a driver that fails, how to read a plan.
+//! [`cookbook`]: which preset, sub-allocation, mixed dtypes, residuals, heads, gates, quantised output, shards, decoding, another
+//! host, a driver that fails, how to read a plan.
 //!
 //! # What it does not do
 //!
-//! There is no backward pass yet: the gradients of [`Norm`] have to come from elsewhere. Only the last dimension
-//! is normalised, and its elements lie side by side. Weights are not broadcast.
+//! There is no backward pass yet: the gradients of [`Norm`] have to come from elsewhere. A norm is of rows, never of a batch.
+//! Only the last dimension is normalised, and its elements lie side by side. Weights are not broadcast.
 //!
 //! # Features
 //!
@@ -78,6 +81,7 @@ mod groups;
 mod inputs;
 mod outputs;
 pub mod plan;
+mod preset;
 mod quantized;
 pub mod reference;
 mod residual;
@@ -101,12 +105,13 @@ pub use groups::WeightOf;
 pub use inputs::Inputs;
 pub use outputs::Outputs;
 pub use plan::{Access, Caps, DeviceKind, Force, Layout, Order, Placement, Plan, Rung, Rungs};
+pub use preset::{CastOrder, OutputRule, Preset};
 pub use quantized::Quantized;
 pub use residual::{AddOrder, Residual};
 pub use shader::Shader;
 pub use shard::Shard;
 pub use slot::{BySlot, Slot};
-pub use spec::{CastOrder, NormSpec, OutputRule, Preset};
+pub use spec::NormSpec;
 pub use values::{Slice, Values};
 
 /// The examples of the README are run like all others.

@@ -18,8 +18,8 @@ pub(crate) const SMALLEST_SCALE: f32 = f32::MIN_POSITIVE;
 
 impl NormSpec {
     /// The same with output in codes of `dtype` ([`DType::I8`] or [`DType::F8E4M3`]), symmetric, by a scale of each row:
-    /// `scale = max|y| / largest code`, in f32, written beside them. The result is not rounded to another dtype before. A row of zeros has
-    /// the scale 1. With groups, each group of a row has a scale.
+    /// `scale = max|y| / largest code`, in f32, written beside them. The result is not rounded to another dtype before. A row of
+    /// zeros has the scale 1. With groups, each group of a row has a scale.
     ///
     /// Rows begin at multiples of 4 bytes: where `hidden` is none, the row stride of the output is the next one.
     ///
@@ -48,8 +48,8 @@ impl NormSpec {
         self.quantized.is_some_and(|quantized| quantized.scale.is_none())
     }
 
-    /// Whether a row's largest result is its scale times its largest `x · w`: not where something is rounded, added or multiplied in
-    /// between.
+    /// Whether a row's largest result is its scale times its largest `x · w`: not where something is rounded, added or multiplied
+    /// in between.
     pub(crate) fn largest_product_will_do(&self) -> bool {
         let plain = self.normalized_dtype().is_none() && self.bias.is_none() && self.gate.is_none_or(|_| self.gates_input());
         plain && !self.centered && self.statistics_length() == self.group_length()

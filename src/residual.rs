@@ -26,13 +26,13 @@ pub struct Residual {
 }
 
 impl NormSpec {
-    /// The same with a residual in `dtype` that is added to the input first: a pre-norm block's "add and norm", in one read of each
-    /// and one write of each.
+    /// The same with a residual in `dtype` that is added to the input first: a pre-norm block's "add and norm", in one read of
+    /// each and one write of each.
     ///
-    /// The sum is formed in f32, as frameworks form it, and rounded to `dtype`; that is what `residual_out` gets, and what is normalised, so that the
-    /// result has the bits of an addition followed by a norm. (vLLM, Liger and Transformers do so; see [`NormSpec::unrounded`].)
-    /// Where the preset rounds to the input's dtype before the weight, the sum's dtype takes its place. The output's dtype
-    /// still follows the input's.
+    /// The sum is formed in f32, as frameworks form it, and rounded to `dtype`; that is what `residual_out` gets, and what is
+    /// normalised, so that the result has the bits of an addition followed by a norm. (vLLM, Liger and Transformers do so; see
+    /// [`NormSpec::unrounded`].) Where the preset rounds to the input's dtype before the weight, the sum's dtype takes its place.
+    /// The output's dtype still follows the input's.
     ///
     /// ```
     /// use wgpu_rmsnorm::{DType, Inputs, NormSpec, reference};
@@ -49,9 +49,9 @@ impl NormSpec {
         self
     }
 
-    /// The same with a residual in `dtype` that is added to the normalised rows: the end of a post-norm block, as Gemma 2 and 3 have
-    /// it. The norm's result is rounded to the dtype that the output would have without a residual, the sum is formed in f32, and
-    /// the output is this sum, in `dtype`.
+    /// The same with a residual in `dtype` that is added to the normalised rows: the end of a post-norm block, as Gemma 2 and 3
+    /// have it. The norm's result is rounded to the dtype that the output would have without a residual, the sum is formed in
+    /// f32, and the output is this sum, in `dtype`.
     ///
     /// ```
     /// use wgpu_rmsnorm::{DType, NormSpec};

@@ -19,8 +19,8 @@ pub enum Shard {
 
 impl NormSpec {
     /// The first half of a sharded norm: for every row of `hidden` channels, a part of a longer one, two f32 numbers `s` and `k`
-    /// such that the sum of squares is `s · 4^k`. `k` is a whole number, 0 for all but rows whose squares leave f32's range. They are the
-    /// output; weight and what follows it are of the second half.
+    /// such that the sum of squares is `s · 4^k`. `k` is a whole number, 0 for all but rows whose squares leave f32's range. They
+    /// are the output; weight and what follows it are of the second half.
     ///
     /// ```
     /// use wgpu_rmsnorm::{Inputs, NormSpec, reference};
@@ -41,8 +41,9 @@ impl NormSpec {
         self
     }
 
-    /// The second half of a sharded norm, on a part of `hidden` channels of rows of `total` in `shards` parts: reads the statistics of
-    /// all parts, `[rows, shards, 2]`, and joins them in this order. Parts may be of different lengths. Weight and bias are those of the part.
+    /// The second half of a sharded norm, on a part of `hidden` channels of rows of `total` in `shards` parts: reads the
+    /// statistics of all parts, `[rows, shards, 2]`, and joins them in this order. Parts may be of different lengths. Weight and
+    /// bias are those of the part.
     pub const fn apply(mut self, total: u64, shards: u64) -> Self {
         self.shard = Some(Shard::Apply { total, shards });
         self

@@ -14,9 +14,9 @@ impl NormSpec {
     /// Checks every field, and that they go together.
     ///
     /// # Errors
-    /// [`Error::Spec`], naming the field: hidden 0 or beyond 2^32, an eps that is negative or not finite, a weight offset or a scale
-    /// that is not finite, groups that do not divide the row, dtypes of codes for anything but quantised output, and combinations that
-    /// have no one meaning.
+    /// [`Error::Spec`], naming the field: hidden 0 or beyond 2^32, an eps that is negative or not finite, a weight offset or a
+    /// scale that is not finite, groups that do not divide the row, dtypes of codes for anything but quantised output, and
+    /// combinations that have no one meaning.
     pub fn validate(&self) -> Result<()> {
         self.validate_numbers()?;
         self.validate_dtypes()?;

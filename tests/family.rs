@@ -49,8 +49,8 @@ fn sharded(gpu: &Gpu, spec: NormSpec, input: &Values, weight: &Values, cuts: &[u
     output
 }
 
-/// Over 1, 2, 3 and 7 unequal shards, rows of every size give what they give unsharded: the same bits over one shard, and within 4
-/// ULP (f32) or one (half types) over more.
+/// Over 1, 2, 3 and 7 unequal shards, rows of every size give what they give unsharded: the same bits over one shard, and within
+/// 4 ULP (f32) or one (half types) over more.
 #[test]
 fn shards_give_what_whole_rows_give() {
     for gpu in gpus() {
@@ -97,7 +97,8 @@ fn shards_give_what_whole_rows_give() {
     }
 }
 
-/// No weight is ones, no bias zeros, no residual zeros, all channels are a partial statistic, one group is none: in every combination.
+/// No weight is ones, no bias zeros, no residual zeros, all channels are a partial statistic, one group is none: in every
+/// combination.
 #[test]
 fn optional_operands_in_every_combination_are_neutral() {
     let hidden = 72u64;
@@ -249,7 +250,8 @@ fn query_and_key_heads_are_two_norms_in_one() {
     }
 }
 
-/// A sum that overflows its dtype, a gate that is shut, a weight of zero: what comes is what the reference says, in all that is written.
+/// A sum that overflows its dtype, a gate that is shut, a weight of zero: what comes is what the reference says, in all that is
+/// written.
 #[test]
 fn everything_that_is_written_is_checked_together() {
     for gpu in gpus() {

@@ -174,8 +174,8 @@ fn k2_chunks_have_the_bits_of_one_piece() {
     }
 }
 
-/// Sums with a residual are exact to the bit, whatever the driver does with subnormal numbers: both sides of every threshold of the
-/// kernel, zeros of both signs, cancellation, infinities.
+/// Sums with a residual are exact to the bit, whatever the driver does with subnormal numbers: both sides of every threshold of
+/// the kernel, zeros of both signs, cancellation, infinities.
 #[test]
 fn sums_are_exact_on_both_sides_of_every_threshold() {
     let power = |n: i32| 2f64.powi(n) as f32;

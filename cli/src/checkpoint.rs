@@ -52,8 +52,8 @@ struct Shard {
 }
 
 impl Checkpoint {
-    /// Finds the parts of a checkpoint: a folder, its `model.safetensors`, or the index of a sharded one. Its `config.json` may be
-    /// missing where `without_config`.
+    /// Finds the parts of a checkpoint: a folder, its `model.safetensors`, or the index of a sharded one. Its `config.json` may
+    /// be missing where `without_config`.
     pub fn open(path: &Path, without_config: bool) -> Result<Self, Failure> {
         let (folder, file) = if path.is_dir() {
             let inside = [INDEX, SINGLE].map(|name| path.join(name)).into_iter().find(|file| file.is_file());

@@ -156,8 +156,8 @@ fn every_member_is_named() {
 #[test]
 fn the_json_is_enough_to_run_the_norm() {
     let gemma = |hidden| NormSpec::gemma(hidden, 1e-5);
-    // Rows that share words, an arena, a bias; rows so far apart that a binding holds but two of them; heads in place; codes, whose rows
-    // are padded, with their scales and a sum.
+    // Rows that share words, an arena, a bias; rows so far apart that a binding holds but two of them; heads in place; codes,
+    // whose rows are padded, with their scales and a sum.
     for (spec, rows, more, places, dispatches) in [
         (gemma(8), 3, &["--place", "input=arena@0:20000000"][..], &[(Slot::Input, 0, 20_000_000)][..], 2),
         (
@@ -249,8 +249,8 @@ impl<'a> Host<'a> {
         })
     }
 
-    /// Fills what the JSON binds, runs its dispatches, and compares. `places` are where the command line put operands: the first byte,
-    /// and the elements from row to row.
+    /// Fills what the JSON binds, runs its dispatches, and compares. `places` are where the command line put operands: the first
+    /// byte, and the elements from row to row.
     fn compute(&self, spec: &NormSpec, rows: u64, places: &[(Slot, u64, u64)]) {
         let device = self.gpu.device();
         let data = Data::new(spec, rows, Regime::Normal(3.0), Weights::Usual);

@@ -10,7 +10,8 @@
 //! projections are left out, so that the gated rows themselves are added to the stream. Everything else is as in a model: all
 //! activations lie in one arena, stages read and write ranges and strided views of it, and nothing is copied in between.
 //!
-//! Afterwards the stages run one by one, and every result is held to the float64 reference *on what the GPU had before that stage*.
+//! Afterwards the stages run one by one, and every result is held to the float64 reference *on what the GPU had before that
+//! stage*.
 
 mod arena;
 mod stage;

@@ -1,5 +1,5 @@
-// OPERAND, an output beside the main one, in DTYPE: two elements a word, octets from any element. An octet from an odd one begins and
-// ends within words that it shares; its BUFFER is bound as atomics.
+// OPERAND, an output beside the main one, in DTYPE: two elements a word, octets from any element. An octet from an odd one begins
+// and ends within words that it shares; its BUFFER is bound as atomics.
 fn store_OPERAND(e: u32, v: Octet) {
     let words = encode_DTYPE(v);
     let i = e / 2u;

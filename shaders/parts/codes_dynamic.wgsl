@@ -1,6 +1,6 @@
 // Codes by a scale of each row: max|y| / LARGEST_CODE, at least the smallest normal number, 1 for a row of zeros. It is written.
-// Where r · max|x · w| is max|y|, the first sweep has found it already (parts/note_product.wgsl); where it is not, or left f32's range, y
-// is computed twice.
+// Where r · max|x · w| is max|y|, the first sweep has found it already (parts/note_product.wgsl); where it is not, or left f32's
+// range, y is computed twice.
 var<workgroup> tops: array<atomic<u32>, ROWS_AT_ONCE>;
 
 fn top_of(v: Octet) -> u32 {

@@ -1,4 +1,5 @@
-// Elements i .. i + count of a row, 1 to 7: what is read, what goes before and after, factors and summands. What is behind them is of no use.
+// Elements i .. i + count of a row, 1 to 7: what is read, what goes before and after, factors and summands. What is behind them
+// is of no use.
 struct Rest {
     x: Octet,
     p: Octet,

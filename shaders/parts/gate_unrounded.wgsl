@@ -1,5 +1,5 @@
-// The result is gated before it is rounded: (p · 2^e + b) · opening(z), where the sum may leave f32's range. It is formed at the size of the
-// larger summand; without a bias the sign of a zero stays.
+// The result is gated before it is rounded: (p · 2^e + b) · opening(z), where the sum may leave f32's range. It is formed at the
+// size of the larger summand; without a bias the sign of a zero stays.
 fn gate_sum(p: vec4<f32>, e: vec4<i32>, b: vec4<f32>, z: vec4<f32>) -> vec4<f32> {
     let s = opening_apart(z);
     let without = b == vec4<f32>(0.0);

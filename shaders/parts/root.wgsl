@@ -1,6 +1,6 @@
-// The scale of a row, 1/sqrt(squares/HIDDEN + eps), rounded once or nearly so: half an ULP, where plain f32 steps (the product, the
-// sum, an inverseSqrt of up to 2 ULP and a Newton step) take one and a half. It is the one number that all elements of a row share.
-// Errors of products are found exactly, by halves of 12 bits whose products are exact, so that no fusion can change them.
+// The scale of a row, 1/sqrt(squares/HIDDEN + eps), rounded once or nearly so: half an ULP, where plain f32 steps (the product,
+// the sum, an inverseSqrt of up to 2 ULP and a Newton step) take one and a half. It is the one number that all elements of a row
+// share. Errors of products are found exactly, by halves of 12 bits whose products are exact, so that no fusion can change them.
 
 // An unevaluated sum.
 struct Pair {

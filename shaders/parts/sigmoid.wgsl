@@ -1,6 +1,6 @@
 // What a gate multiplies by, as a factor and an exponent, so that it is not flushed where it is small: a numerator times
-// 1 / (1 + exp(-z)). exp is our own, for WGSL's may be 3 + 2|z| ULP off: z = -|z| is cut at multiples of ln 2, and the rest goes through a polynomial (that of Cephes' expf,
-// whose error is below 2e-7 of the result).
+// 1 / (1 + exp(-z)). exp is our own, for WGSL's may be 3 + 2|z| ULP off: z = -|z| is cut at multiples of ln 2, and the rest goes
+// through a polynomial (that of Cephes' expf, whose error is below 2e-7 of the result).
 struct Opening {
     factor: vec4<f32>,
     exponent: vec4<i32>,

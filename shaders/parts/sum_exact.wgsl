@@ -1,5 +1,6 @@
-// a + b in f32, rounded once, whatever the driver does with subnormal numbers. Where both are below 2^-60 and one is below 2^-102,
-// they are added at 2^64 times their size, which is exact wherever the sum would be subnormal; integers take the sum back.
+// a + b in f32, rounded once, whatever the driver does with subnormal numbers. Where both are below 2^-60 and one is below
+// 2^-102, they are added at 2^64 times their size, which is exact wherever the sum would be subnormal; integers take the sum
+// back.
 fn lifted(v: vec4<f32>) -> vec4<f32> {
     let magnitude = magnitude_bits(v);
     let normal = bitcast<vec4<f32>>(magnitude + vec4<u32>(0x20000000u));

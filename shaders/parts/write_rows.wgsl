@@ -1,5 +1,5 @@
-// The rows of a workgroup, one after the other: the scale of each, and then the row. Elements are written in octets from `lead`, the
-// first that begins a word; what is before and behind them is the edges' business.
+// The rows of a workgroup, one after the other: the scale of each, and then the row. Elements are written in octets from `lead`,
+// the first that begins a word; what is before and behind them is the edges' business.
 @compute @workgroup_size(WORKGROUP_SIZE)
 fn main(
     @builtin(workgroup_id) group: vec3<u32>,

@@ -122,7 +122,8 @@ impl Norm {
         self.run_with(inputs, Force::default()).await.map(Outputs::into_output)
     }
 
-    /// [`Norm::run_values`], with everything that the norm writes: the sum with the residual, the scale of each row, where it has them.
+    /// [`Norm::run_values`], with everything that the norm writes: the sum with the residual, the scale of each row, where it has
+    /// them.
     ///
     /// # Errors
     /// Those of [`Norm::run`].

@@ -15,8 +15,8 @@ pub struct Placement {
     pub size: u64,
     /// First byte of the operand. A multiple of the dtype's size (of 4 for codes of 8 bits), and of nothing else.
     pub offset: u64,
-    /// Elements from the start of a row to the start of the next: at least [`NormSpec::length_of`] the operand. Ignored for weight and
-    /// bias.
+    /// Elements from the start of a row to the start of the next: at least [`NormSpec::length_of`] the operand. Ignored for
+    /// weight and bias.
     pub row_stride: u64,
 }
 

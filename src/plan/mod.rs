@@ -67,11 +67,12 @@ pub enum SharedWords {
     /// Every word belongs to one row.
     No,
     /// Rows of an odd length lie without a gap: every second boundary is inside a word. Such rows go through one workgroup, in
-    /// pairs, and the invocation that knows both writes the word. (Not where a sum is written back: it may lie over what the second of a
-    /// pair would read again.)
+    /// pairs, and the invocation that knows both writes the word. (Not where a sum is written back: it may lie over what the
+    /// second of a pair would read again.)
     InPairs,
-    /// Rows of an even length lie without a gap from an odd element (or groups do within a row): boundaries are inside words. No sharing out puts both
-    /// sides into one workgroup, so the output is bound as atomics, and each row changes its own half of a word.
+    /// Rows of an even length lie without a gap from an odd element (or groups do within a row): boundaries are inside words. No
+    /// sharing out puts both sides into one workgroup, so the output is bound as atomics, and each row changes its own half of a
+    /// word.
     Everywhere,
 }
 

@@ -9,8 +9,8 @@ use crate::spec::NormSpec;
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 pub struct Params {
-    /// For every operand, in the order of [`Slot::ALL`]: its first element from the start of the binding, and the elements from one
-    /// row to the next.
+    /// For every operand, in the order of [`Slot::ALL`]: its first element from the start of the binding, and the elements from
+    /// one row to the next.
     pub places: [[u32; 2]; Slot::COUNT],
     /// eps, for ordinary rows; 0 where it is subnormal, for beside their sums it is nothing.
     pub eps: f32,

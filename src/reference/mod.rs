@@ -2,7 +2,8 @@
 //!
 //! A twin computes in f64 from the operands as stored and rounds exactly where the definition rounds. It does not imitate
 //! the GPU's order of summation: it is what the GPU is measured against. [`norm`] is the twin of `shaders/rms_norm.wgsl`,
-//! `layer_norm.wgsl` and `apply.wgsl`, [`stats`] that of `stats.wgsl`; the others are those of the parts that write beside the rows.
+//! `layer_norm.wgsl` and `apply.wgsl`, [`stats`] that of `stats.wgsl`; the others are those of the parts that write beside the
+//! rows.
 
 mod moments;
 mod norm;

@@ -12,13 +12,13 @@ use crate::spec::NormSpec;
 use crate::values::Slice;
 
 /// The norm in f64: the mathematical result from the operands as stored, rounded to
-/// [`normalized_dtype`](NormSpec::normalized_dtype) before the weight where the spec says so, and not rounded at the end (nor turned into
-/// codes).
+/// [`normalized_dtype`](NormSpec::normalized_dtype) before the weight where the spec says so, and not rounded at the end (nor
+/// turned into codes).
 ///
 /// `y = x / sqrt(mean(x²) + eps) · (w + weight_offset) + b`, a row at a time (formula of Zhang and Sennrich, 2019, with the
-/// eps that every implementation adds); a LayerNorm takes the mean off x first (Ba, Kiros and Hinton, 2016). x is the input, its sum
-/// with a residual that is added first, or its product with what a gate opens to. A residual that is added after is added to y, rounded to the
-/// norm's own dtype; a gate that follows multiplies y. Rows run in parallel where there is work for it.
+/// eps that every implementation adds); a LayerNorm takes the mean off x first (Ba, Kiros and Hinton, 2016). x is the input, its
+/// sum with a residual that is added first, or its product with what a gate opens to. A residual that is added after is added to
+/// y, rounded to the norm's own dtype; a gate that follows multiplies y. Rows run in parallel where there is work for it.
 ///
 /// ```
 /// use wgpu_rmsnorm::{Inputs, NormSpec, reference};

@@ -5,8 +5,8 @@ use crate::inputs::Inputs;
 use crate::slot::Slot;
 use crate::spec::NormSpec;
 
-/// The statistics of each row: `s` and `k` with the sum of squares `s · 4^k`. `k` is 0 where an f32 holds the sum well, else it is the
-/// exponent of the row's largest element.
+/// The statistics of each row: `s` and `k` with the sum of squares `s · 4^k`. `k` is 0 where an f32 holds the sum well, else it
+/// is the exponent of the row's largest element.
 ///
 /// # Errors
 /// Those of [`Inputs::validate`], and [`Error::Shape`] for a norm that is not [`NormSpec::stats`].

@@ -14,14 +14,14 @@ use crate::values::{Slice, Values};
 /// Two f32 roundings: a scale is a result times one over the largest code.
 const SCALE_ULP: f64 = 2.0;
 
-/// Compares everything that a norm wrote with the truth: first a sum that it wrote back, then the scales of rows and of codes, then the
-/// output; indices count through.
+/// Compares everything that a norm wrote with the truth: first a sum that it wrote back, then the scales of rows and of codes,
+/// then the output; indices count through.
 ///
 /// - A sum with the residual has one right value: the f32 sum rounded to the residual's dtype, subnormal or not. Where the sum is
 ///   normalised as it is written back, the result is held to the norm of the sum *as it came*.
 /// - `rstd` lies within the ULP of the norm's f32 arithmetic.
-/// - A scale of codes may be off by what its row's results may be, and 2 ULP. Codes are held to the scale *as it came*: half a step,
-///   and what the result may be off by, in steps.
+/// - A scale of codes may be off by what its row's results may be, and 2 ULP. Codes are held to the scale *as it came*: half a
+///   step, and what the result may be off by, in steps.
 ///
 /// # Errors
 /// Those of [`check`].

@@ -87,8 +87,8 @@ impl Data {
         self.0.get(slot)
     }
 
-    /// What all shards found: the first is the input, the others are made up in the same regime, each a little longer than the one
-    /// before.
+    /// What all shards found: the first is the input, the others are made up in the same regime, each a little longer than the
+    /// one before.
     fn statistics(&self, spec: &NormSpec, regime: Regime, random: &mut Random) -> Vec<f64> {
         let Some(Shard::Apply { total, shards }) = spec.shard else { return Vec::new() };
         let rows = self.inputs().input().widen();

@@ -1,17 +1,17 @@
 //! The error model: how far a result may lie from the truth.
 //!
-//! Truth is the definition in float64, computed from the operands as stored. Errors are counted in ULP of a `scale`, the size at which
-//! they arise:
+//! Truth is the definition in float64, computed from the operands as stored. Errors are counted in ULP of a `scale`, the size at
+//! which they arise:
 //!
-//! - `|y|` in general; with a bias `max(|y|, |b|, |y - b|)`: where `b`, the bias, cancels some of `x · r · w`, an error of the product
-//!   is as large beside `y` as the cancellation makes it.
-//! - `|w|` too in a LayerNorm: an error of the mean is a share of the row's deviation, the same for all its elements, and so of `w` in
-//!   the result.
+//! - `|y|` in general; with a bias `max(|y|, |b|, |y - b|)`: where `b`, the bias, cancels some of `x · r · w`, an error of the
+//!   product is as large beside `y` as the cancellation makes it.
+//! - `|w|` too in a LayerNorm: an error of the mean is a share of the row's deviation, the same for all its elements, and so of
+//!   `w` in the result.
 //!
 //! What is allowed:
 //!
-//! - f32 output: 4 ULP. A gate on the input adds 5 (for `exp`, a division and two products), statistics of several shards a quarter of
-//!   an ULP each.
+//! - f32 output: 4 ULP. A gate on the input adds 5 (for `exp`, a division and two products), statistics of several shards a
+//!   quarter of an ULP each.
 //! - f16 and bf16 output: half an ULP of the output's dtype, for the one rounding, plus the ULP of f32 before it. That is the
 //!   correctly rounded value or, where the truth lies close to a rounding boundary, the one next to it;
 //!   [`Outcome::misrounded`] counts how often. It is much less than the full ULP that is promised, and tells apart definitions
@@ -19,8 +19,8 @@
 //! - Definitions that round the normalised value before the weight: where that value lies within its error of a rounding
 //!   boundary, both neighbours are right, and the result is held to the nearer of the two values that follow. They differ by a
 //!   step of that dtype times the weight, which in an f32 output is thousands of ULP.
-//! - A residual or a gate that follows: one f32 rounding, or 5 ULP of the gated value, more; where the norm's result is rounded before, there is a
-//!   right value for each that it may be rounded to.
+//! - A residual or a gate that follows: one f32 rounding, or 5 ULP of the gated value, more; where the norm's result is rounded
+//!   before, there is a right value for each that it may be rounded to.
 //! - Results below the normal range of f32 and bf16 may be flushed to a zero of the right sign, as drivers do.
 //! - In a row that is not rescued, an element, or a weight, that is subnormal itself or makes `x · r` subnormal may count as
 //!   zero. So may, in any row, an `x · r` that is rounded to bf16 before the weight and is subnormal there, and a bias, or a
@@ -61,8 +61,9 @@ pub struct Outcome {
     pub elements: usize,
     /// Elements beyond the error model.
     pub wrong: usize,
-    /// The largest distance from the (nearest) right value, in ULP of the output's dtype at `scale` (of codes: in steps between them), over the elements whose
-    /// right value is finite and not below the normal range, and where nothing may have been flushed to zero on the way.
+    /// The largest distance from the (nearest) right value, in ULP of the output's dtype at `scale` (of codes: in steps between
+    /// them), over the elements whose right value is finite and not below the normal range, and where nothing may have been
+    /// flushed to zero on the way.
     pub worst_ulp: f64,
     /// The same of numbers that are f32 whatever the norm's dtypes: the scales of rows and of codes.
     pub worst_scale_ulp: f64,

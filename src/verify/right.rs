@@ -225,8 +225,8 @@ impl<'a> RowOf<'a> {
 }
 
 impl Right {
-    /// The result is rounded to the norm's own dtype, and then goes on: a half one is one of those that its allowance rounds to, an
-    /// f32 one may be anywhere in it, and its error goes on `factor` times.
+    /// The result is rounded to the norm's own dtype, and then goes on: a half one is one of those that its allowance rounds to,
+    /// an f32 one may be anywhere in it, and its error goes on `factor` times.
     fn rounded(self, dtype: DType, truth: f64, factor: f64, go_on: impl Fn(f64) -> Candidate) -> Right {
         let mut lost = self.lost;
         let candidates = std::array::from_fn(|index| {

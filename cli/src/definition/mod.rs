@@ -54,8 +54,8 @@ impl Definition {
         self.config.as_deref()
     }
 
-    /// The spec with a residual and a gate in these dtypes, and all else that the flags say. Flags that speak of what is not there
-    /// are refused; whether the rest goes together is for [`NormSpec::validate`] to say.
+    /// The spec with a residual and a gate in these dtypes, and all else that the flags say. Flags that speak of what is not
+    /// there are refused; whether the rest goes together is for [`NormSpec::validate`] to say.
     pub fn complete(&self, spec: NormSpec, residual: Option<DType>, gate: Option<DType>) -> Result<NormSpec, Failure> {
         let spec = self.beside.complete(self.parts.complete(spec), residual, gate)?;
         let spec = self.output_dtype.map_or(spec, |dtype| spec.output(dtype));

@@ -13,7 +13,8 @@ pub struct Parts {
     /// Heads, each with a statistic of its own, that share a weight of one head's channels
     #[arg(long, value_name = "N", conflicts_with_all = ["query_heads", "key_heads"])]
     heads: Option<u64>,
-    /// Query heads at the start of a row, and behind them the --key-heads; the weight is that of a query head, then that of a key head
+    /// Query heads at the start of a row, and behind them the --key-heads; the weight is that of a query head, then that of a key
+    /// head
     #[arg(long, value_name = "N", requires = "key_heads")]
     query_heads: Option<u64>,
     /// See --query-heads

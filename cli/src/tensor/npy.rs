@@ -1,5 +1,5 @@
-//! The header of a `.npy` file, as numpy.lib.format describes it: a Python dictionary behind a few fixed bytes. The elements behind
-//! it are read and written as bytes. (Packages that read .npy files multiply a shape's dimensions unchecked, and panic.)
+//! The header of a `.npy` file, as numpy.lib.format describes it: a Python dictionary behind a few fixed bytes. The elements
+//! behind it are read and written as bytes. (Packages that read .npy files multiply a shape's dimensions unchecked, and panic.)
 
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
@@ -84,8 +84,8 @@ fn stored(path: &Path, descr: &Literal) -> Result<(Stored, bool), Failure> {
 /// Dimensions that NumPy reads.
 const MOST_DIMENSIONS: usize = 64;
 
-/// The header of a file with elements of this dtype. bfloat16 is written as `ml_dtypes` writes it, as 2 bytes without a type, and 8-bit
-/// floats as plain bytes, which any NumPy reads.
+/// The header of a file with elements of this dtype. bfloat16 is written as `ml_dtypes` writes it, as 2 bytes without a type, and
+/// 8-bit floats as plain bytes, which any NumPy reads.
 pub fn header(dtype: DType, shape: &[u64]) -> Result<Vec<u8>, Failure> {
     let descr = match dtype {
         DType::F16 => "<f2",

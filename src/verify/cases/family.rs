@@ -4,7 +4,8 @@ use super::super::case::{Arrangement, Case, Lowered, Twin};
 use super::super::data::{Regime, Weights};
 use crate::dtype::DType;
 use crate::plan::{Access, Force, Rung};
-use crate::spec::{NormSpec, Preset};
+use crate::preset::Preset;
+use crate::spec::NormSpec;
 
 const ADD: &str = "residual added before";
 

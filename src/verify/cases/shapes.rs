@@ -4,7 +4,8 @@ use super::super::case::Case;
 use super::super::data::{Regime, Weights};
 use super::{HIDDEN, MORE_HIDDEN};
 use crate::dtype::DType;
-use crate::spec::{NormSpec, Preset};
+use crate::preset::Preset;
+use crate::spec::NormSpec;
 
 pub(super) fn shapes(list: &mut Vec<Case>) {
     for (index, hidden) in HIDDEN.into_iter().enumerate() {

@@ -1,0 +1,235 @@
+//! Which parts a norm is made of: the places where members of the family differ.
+
+use super::text::Text;
+use super::{buffer_of, is_atomic, operand_before, words};
+use crate::dtype::DType;
+use crate::gate::Activation;
+use crate::groups::WeightOf;
+use crate::plan::{Access, Plan, SharedWords};
+use crate::slot::Slot;
+use crate::spec::NormSpec;
+
+impl Text {
+    /// How the dtypes at hand are decoded and encoded.
+    pub fn codecs(&mut self, spec: &NormSpec) {
+        let mut used: Vec<_> = Slot::ALL.into_iter().filter_map(|slot| spec.dtype_of(slot)).collect();
+        used.push(spec.norm_dtype());
+        used.extend(spec.normalized_dtype());
+        for (dtype, part) in
+            [(DType::F16, part!("f16")), (DType::BF16, part!("bf16")), (DType::I8, part!("i8")), (DType::F8E4M3, part!("f8e4m3"))]
+        {
+            if used.contains(&dtype) {
+                self.add(part);
+            }
+        }
+    }
+
+    /// How the words of each binding are read and written.
+    pub fn buffers(&mut self, plan: &Plan) {
+        for binding in &plan.bindings {
+            let (read, write) = match () {
+                () if is_atomic(plan, binding) => (part!("buffer_atomic"), part!("buffer_atomic_write")),
+                () if binding.wide => (part!("buffer_wide"), part!("buffer_wide_write")),
+                () => (part!("buffer_word"), part!("buffer_word_write")),
+            };
+            self.add_for(read, &[("BUFFER", &words(binding))]);
+            if binding.operands.iter().any(|slot| slot.is_written()) {
+                self.add_for(write, &[("BUFFER", &words(binding))]);
+            }
+        }
+    }
+
+    pub fn load(&mut self, plan: &Plan, slot: Slot) {
+        let dtype = plan.spec.dtype_of(slot);
+        let halves = match plan.access.get(slot) {
+            Access::Element => part!("load_half_any"),
+            Access::Word | Access::Wide => part!("load_half"),
+        };
+        let parts: &[&str] = match dtype {
+            None => &[part!("load_constant")],
+            Some(dtype) if dtype.is_half() => &[halves, part!("load_half_one")],
+            Some(_) => &[part!("load_f32")],
+        };
+        let dtype = dtype.map_or("", DType::name);
+        for part in parts {
+            self.add_for(part, &[("OPERAND", slot.name()), ("BUFFER", &buffer_of(plan, slot)), ("DTYPE", dtype)]);
+        }
+    }
+
+    /// Factors and summands of channels.
+    pub fn channels(&mut self, spec: &NormSpec) {
+        self.add(match spec.weight_of {
+            WeightOf::Row => part!("weight_of_row"),
+            WeightOf::Group => part!("weight_of_group"),
+            WeightOf::QueryAndKey(_) => part!("weight_of_query_and_key"),
+        });
+        let has_offset = spec.weight.is_some() && spec.weight_offset != 0.0;
+        self.add(if has_offset { part!("weight_offset") } else { part!("weight_plain") });
+        self.add(part!("channels"));
+    }
+
+    /// The operand of the rows that acts at one end of the norm: `NAME_at` loads eight elements, `NAME_one` one.
+    fn beside_norm(&mut self, name: &str, slot: Option<Slot>) {
+        let load = |suffix: &str| match slot {
+            Some(slot) => format!("load_{slot}{suffix}(row.{slot} + i)"),
+            None if suffix.is_empty() => "Octet(vec4<f32>(0.0), vec4<f32>(0.0))".into(),
+            None => "0.0".into(),
+        };
+        let what = slot.map_or("nothing", Slot::name);
+        self.line(format_args!(
+            "// What acts {name} the norm: {what}.\nfn {name}_at(row: Row, i: u32) -> Octet {{\n    return {};\n}}\n",
+            load("")
+        ));
+        self.line(format_args!("fn {name}_one(row: Row, i: u32) -> f32 {{\n    return {};\n}}\n", load("_one")));
+    }
+
+    /// What is normalised: the input, its sum with a residual, or its product with a gate.
+    pub fn value(&mut self, plan: &Plan) {
+        let spec = &plan.spec;
+        self.beside_norm("before", operand_before(spec));
+        if let Some(residual) = spec.residual_dtype() {
+            let other = if spec.adds_after() { spec.norm_dtype() } else { spec.input };
+            let is_f16 = other == DType::F16 && residual == DType::F16;
+            self.add(if is_f16 { part!("sum_plain") } else { part!("sum_exact") });
+        }
+        if let Some(gate) = spec.gate {
+            self.add(part!("sigmoid"));
+            self.add(match gate.activation {
+                Activation::Silu => part!("gate_silu"),
+                Activation::Sigmoid => part!("gate_sigmoid"),
+            });
+        }
+        match spec.residual_out_dtype() {
+            Some(dtype) => {
+                self.beside(plan, Slot::ResidualOut, dtype);
+                self.cast_as("sum", spec.sum_rounded_to());
+                self.add(part!("value_sum"));
+            }
+            None if spec.gates_input() => self.add(part!("value_gated")),
+            None => self.add(part!("value_input")),
+        }
+    }
+
+    /// From what is normalised to what is written.
+    pub fn result(&mut self, plan: &Plan) {
+        let spec = &plan.spec;
+        self.add(if spec.centered { part!("centered_at_mean") } else { part!("centered_not") });
+        self.add(if spec.statistics_length() < spec.group_length() { part!("far_perhaps") } else { part!("far_never") });
+        match spec.normalized_dtype() {
+            None => self.add(part!("cast_none")),
+            Some(dtype) => self.add_for(part!("cast_half"), &[("DTYPE", dtype.name())]),
+        }
+        self.add(if spec.bias.is_some() { part!("bias_present") } else { part!("bias_absent") });
+        self.add(part!("finish"));
+
+        let gate = spec.output_gate();
+        let slot = if spec.adds_after() { Some(Slot::Residual) } else { gate.map(|_| Slot::Gate) };
+        self.beside_norm("after", slot);
+        let half = Some(spec.norm_dtype()).filter(|dtype| dtype.is_half());
+        match gate {
+            Some(gate) => {
+                self.cast_as("normed", half.filter(|_| gate.rounded));
+                self.add(if gate.rounded { part!("gate_rounded") } else { part!("gate_unrounded") });
+                self.add(part!("after_gate"));
+            }
+            None if spec.adds_after() => {
+                self.cast_as("normed", half);
+                self.add(part!("after_sum"));
+            }
+            None => self.add(part!("after_none")),
+        }
+    }
+
+    /// How a row is written, and what is written beside it.
+    pub fn output(&mut self, plan: &Plan) {
+        let spec = &plan.spec;
+        let output = spec.output_dtype();
+        let store = match output.size() {
+            1 => part!("store_codes"),
+            2 => part!("store_half"),
+            _ => part!("store_f32"),
+        };
+        self.add_for(store, &[("BUFFER", buffer_of(plan, Slot::Output).as_str()), ("DTYPE", output.name())]);
+        self.edges(plan);
+        match spec.rstd {
+            true => self.add_for(part!("rstd_kept"), &[("BUFFER", &buffer_of(plan, Slot::Rstd))]),
+            false => self.add(part!("rstd_absent")),
+        }
+        match spec.quantized {
+            None => self.add(part!("codes_none")),
+            Some(quantized) if quantized.scale.is_some() => self.add(part!("codes_static")),
+            Some(_) => {
+                self.add_for(part!("codes_dynamic"), &[("BUFFER", &buffer_of(plan, Slot::Scale))]);
+                self.add(if plan.order.rest() > 0 { part!("top_of_rest") } else { part!("top_of_rest_none") });
+            }
+        }
+    }
+
+    /// How a row's scale is found.
+    pub fn scale(&mut self, plan: &Plan) {
+        let spec = &plan.spec;
+        if spec.shards().is_some() {
+            return self.add(include_str!("../../shaders/apply.wgsl"));
+        }
+        self.add(match (spec.writes_scale(), spec.largest_product_will_do()) {
+            (false, _) => part!("note_nothing"),
+            (true, false) => part!("note_unused"),
+            (true, true) => part!("note_product"),
+        });
+        if spec.centered {
+            self.tree("deviation_", plan.order.blocks());
+            return self.add(include_str!("../../shaders/layer_norm.wgsl"));
+        }
+        self.add(part!("square_sums"));
+        self.add(include_str!("../../shaders/rms_norm.wgsl"));
+    }
+
+    fn cast_as(&mut self, what: &str, dtype: Option<DType>) {
+        match dtype {
+            Some(dtype) => self.add_for(part!("cast_as_half"), &[("OPERAND", what), ("DTYPE", dtype.name())]),
+            None => self.add_for(part!("cast_as_it_is"), &[("OPERAND", what)]),
+        }
+    }
+
+    /// Functions that write rows beside the main output.
+    fn beside(&mut self, plan: &Plan, slot: Slot, dtype: DType) {
+        let names = [("OPERAND", slot.name()), ("BUFFER", &buffer_of(plan, slot)), ("DTYPE", dtype.name())];
+        let parts: &[&str] = match (dtype, plan.access.get(slot)) {
+            (DType::F32, _) => &[part!("beside_f32")],
+            (_, Access::Element) => &[part!("beside_half_any"), part!("beside_half_rest")],
+            _ => &[part!("beside_half"), part!("beside_half_rest")],
+        };
+        parts.iter().for_each(|part| self.add_for(part, &names));
+    }
+
+    fn edges(&mut self, plan: &Plan) {
+        let part = match plan.access.get(Slot::Output) {
+            Access::Element if plan.shared_words == SharedWords::InPairs => part!("edges_shared"),
+            Access::Element => part!("edges_odd"),
+            _ if plan.order.rest() > 0 => part!("edges_rest"),
+            _ => part!("edges_none"),
+        };
+        if part != part!("edges_none") {
+            self.add(part!("edge_octet"));
+        }
+        self.add(part);
+    }
+
+    /// The elements that are summed behind the last whole octet, by name: there is no loop over them, and none where there are
+    /// none.
+    pub fn rest_octets(&mut self, plan: &Plan) {
+        let order = &plan.order;
+        let octet = |load: &dyn Fn(u64) -> String| {
+            let element = |i: u64| match i < order.summed_rest() {
+                true => load(order.summed_octets() * 8 + i),
+                false => "0.0".into(),
+            };
+            let [low, high] = [0, 4].map(|first| (first..first + 4).map(element).collect::<Vec<_>>().join(", "));
+            format!("Octet(vec4<f32>({low}), vec4<f32>({high}))")
+        };
+        let x = octet(&|i| format!("load_input_one(row.input + {i}u)"));
+        let p = octet(&|i| format!("before_one(row, {i}u)"));
+        self.line(format_args!("// The elements that are summed behind the last whole octet, and zeros."));
+        self.line(format_args!("fn rest_octets(row: Row) -> RestOctets {{\n    return RestOctets({x}, {p});\n}}\n"));
+    }
+}

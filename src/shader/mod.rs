@@ -1,0 +1,123 @@
+//! From a [`Plan`] to WGSL text.
+//!
+//! A shader is the kernel's file behind the constants and the parts that its plan asks for. Parts are whole WGSL functions; a
+//! part for one operand or dtype names it by the words `OPERAND`, `BUFFER` and `DTYPE`, which are replaced here and must not
+//! survive. What is written by this file itself is what depends on a number: constants, bindings, the levels of a tree.
+
+/// One part of a shader.
+macro_rules! part {
+    ($name:literal) => {
+        include_str!(concat!("../../shaders/parts/", $name, ".wgsl"))
+    };
+}
+
+mod members;
+mod text;
+
+use crate::plan::{Access, Binding, Plan, ROW_DIGITS, SharedWords};
+use crate::slot::Slot;
+use crate::spec::NormSpec;
+use text::Text;
+
+/// The text of a kernel and what it binds, all in group 0.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Shader {
+    /// A label: operation, rung, hidden and dtypes.
+    pub label: String,
+    /// The complete WGSL module. Its entry point is [`Shader::ENTRY`].
+    pub wgsl: String,
+    /// What is bound: the index is the binding's number.
+    pub bindings: Vec<Bound>,
+}
+
+/// What a binding of a kernel is. A host must know every kind, so that a new one is a breaking change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Bound {
+    /// A uniform that holds the chunk's [`Params`](crate::plan::Params).
+    Params,
+    /// A uniform of 16 bytes with a dynamic offset, whose first word is this digit of the number of rows, as
+    /// [`Plan::digits_of`] gives them: a table of 0 to 255 serves all digits of all recordings.
+    RowDigit(usize),
+    /// The storage binding of this index in [`Plan::bindings`].
+    Storage(usize),
+}
+
+impl Shader {
+    /// The name of the entry point.
+    pub const ENTRY: &'static str = "main";
+}
+
+fn bound(plan: &Plan) -> Vec<Bound> {
+    let digits = (0..ROW_DIGITS).map(Bound::RowDigit);
+    let storage = (0..plan.bindings.len()).map(Bound::Storage);
+    std::iter::once(Bound::Params).chain(digits).chain(storage).collect()
+}
+
+pub(crate) fn compose(plan: &Plan) -> Shader {
+    let spec = &plan.spec;
+    let mut text = Text::default();
+    text.constants(plan);
+    text.bindings(plan);
+    text.add(part!("rows"));
+    text.add(part!("opaque"));
+    text.add(part!("octet"));
+    text.row_count();
+    text.codecs(spec);
+    text.buffers(plan);
+    for slot in Slot::ALL.into_iter().filter(|slot| !slot.is_written()) {
+        text.load(plan, slot);
+    }
+    text.channels(spec);
+    text.value(plan);
+    text.rest_octets(plan);
+    text.tree("", plan.order.blocks());
+    for part in [part!("lanes"), part!("lane_sums"), part!("root"), part!("range")] {
+        text.add(part);
+    }
+    if spec.is_stats() {
+        text.add(part!("note_nothing"));
+        text.add(part!("square_sums"));
+        text.add_for(part!("store_statistic"), &[("BUFFER", &buffer_of(plan, Slot::Output))]);
+        text.add(include_str!("../../shaders/stats.wgsl"));
+    } else {
+        text.result(plan);
+        text.output(plan);
+        text.scale(plan);
+        text.add(part!("write_rows"));
+    }
+    Shader { label: label(plan), wgsl: text.0, bindings: bound(plan) }
+}
+
+/// Operation, rung, length of a row, and the dtypes of all operands.
+fn label(plan: &Plan) -> String {
+    let spec = &plan.spec;
+    let dtypes: Vec<_> = Slot::ALL.into_iter().filter_map(|slot| Some(format!("{slot} {}", spec.dtype_of(slot)?))).collect();
+    format!("{} {} {}: {}", spec.operation(), plan.rung.name(), spec.hidden, dtypes.join(", "))
+}
+
+/// The variable of a binding.
+fn words(binding: &Binding) -> String {
+    format!("{}_words", binding.name)
+}
+
+/// The variable through which an operand is accessed; nothing for an absent one, which loads a constant.
+fn buffer_of(plan: &Plan, slot: Slot) -> String {
+    plan.bindings.iter().find(|b| b.operands.contains(&slot)).map_or(String::new(), words)
+}
+
+/// Whether rows change halves of words that other workgroups, or other invocations, change too.
+fn is_atomic(plan: &Plan, binding: &Binding) -> bool {
+    let holds = |slot| binding.operands.contains(&slot);
+    plan.shared_words == SharedWords::Everywhere && holds(Slot::Output)
+        || plan.access.get(Slot::ResidualOut) == Access::Element && holds(Slot::ResidualOut)
+}
+
+/// The operand that acts on the input, row by row.
+fn operand_before(spec: &NormSpec) -> Option<Slot> {
+    match () {
+        () if spec.residual_out_dtype().is_some() => Some(Slot::Residual),
+        () if spec.gates_input() => Some(Slot::Gate),
+        () => None,
+    }
+}

@@ -1,0 +1,135 @@
+//! The text itself: parts, constants, bindings, and the tree that joins the blocks of a lane.
+
+use std::fmt::{Arguments, Write as _};
+
+use super::{Bound, bound, is_atomic, words};
+use crate::groups::WeightOf;
+use crate::plan::{BLOCK, Plan, ROW_DIGITS};
+use crate::slot::Slot;
+
+#[derive(Default)]
+pub(super) struct Text(pub String);
+
+impl Text {
+    pub fn add(&mut self, part: &str) {
+        self.0.push_str(part);
+        self.0.push('\n');
+    }
+
+    pub fn add_for(&mut self, part: &str, names: &[(&str, &str)]) {
+        let named = names.iter().fold(part.to_owned(), |text, (word, name)| text.replace(word, name));
+        self.add(&named);
+    }
+
+    pub fn line(&mut self, line: Arguments<'_>) {
+        // Writing to a String cannot fail.
+        let _ = self.0.write_fmt(line);
+        self.0.push('\n');
+    }
+
+    pub fn constants(&mut self, plan: &Plan) {
+        let (order, spec) = (&plan.order, &plan.spec);
+        let width = u64::from(plan.width);
+        let slot_pairs = order.octet_lanes().max(8);
+        let query_heads = if let WeightOf::QueryAndKey(query) = spec.weight_of { query } else { 0 };
+        let unsigned = [
+            ("HIDDEN", order.hidden),
+            ("GROUPS", spec.groups),
+            ("QUERY_HEADS", query_heads),
+            ("SHARDS", spec.shards().unwrap_or(0)),
+            ("SUMMED_OCTETS", order.summed_octets()),
+            ("OCTETS", order.octets()),
+            ("OCTET_LANES", order.octet_lanes()),
+            ("FULL_STEPS", order.full_steps()),
+            ("STEPS", order.steps()),
+            ("BLOCK", BLOCK),
+            ("BLOCKS", order.blocks()),
+            ("WIDTH", width),
+            ("ROWS_AT_ONCE", plan.rows_at_once.into()),
+            ("ROUNDS", plan.rounds.into()),
+            ("WORKGROUP_SIZE", plan.workgroup_size().into()),
+            ("INPUT_STEPS", order.octets().div_ceil(width)),
+            ("OUTPUT_STEPS", order.whole_octets().div_ceil(width)),
+            ("SLOT_PAIRS", slot_pairs),
+            ("LANE_PAIRS", slot_pairs * u64::from(plan.rows_at_once) * (1 + u64::from(spec.centered))),
+        ];
+        for (name, value) in unsigned {
+            self.line(format_args!("const {name}: u32 = {value}u;"));
+        }
+        // 1 / (what the mean is over) as a sum of two f32.
+        let exact = 1.0 / spec.mean_length() as f64;
+        let inverse = exact as f32;
+        let inverse_low = (exact - f64::from(inverse)) as f32;
+        for (name, value) in [("INVERSE_HIDDEN", inverse), ("INVERSE_HIDDEN_LOW", inverse_low)] {
+            self.line(format_args!("const {name}: f32 = {value:e}f;"));
+        }
+        for slot in Slot::ALL.into_iter().filter(|slot| !slot.is_written()) {
+            let absent = if slot == Slot::Weight { "1.0" } else { "0.0" };
+            self.line(format_args!("const ABSENT_{slot}: f32 = {absent};"));
+        }
+        if let Some(quantized) = spec.quantized {
+            self.line(format_args!("const LARGEST_CODE: f32 = {:?};", quantized.dtype.largest()));
+            self.line(format_args!("const PRODUCT_WILL_DO: bool = {};", spec.largest_product_will_do()));
+        }
+        self.0.push('\n');
+    }
+
+    pub fn bindings(&mut self, plan: &Plan) {
+        for (at, bound) in bound(plan).into_iter().enumerate() {
+            let variable = match bound {
+                Bound::Params => "var<uniform> params: Params".to_owned(),
+                Bound::RowDigit(digit) => format!("var<uniform> row_digit_{digit}: Digit"),
+                Bound::Storage(index) => {
+                    let binding = &plan.bindings[index];
+                    let access = if binding.writable { "read_write" } else { "read" };
+                    let element = match () {
+                        () if is_atomic(plan, binding) => "atomic<u32>",
+                        () if binding.wide => "vec4<u32>",
+                        () => "u32",
+                    };
+                    format!("var<storage, {access}> {}: array<{element}>", words(binding))
+                }
+            };
+            self.line(format_args!("@group(0) @binding({at}) {variable};"));
+        }
+        self.0.push('\n');
+    }
+
+    pub fn row_count(&mut self) {
+        let digits: Vec<_> = (0..ROW_DIGITS).map(|d| format!("(row_digit_{d}.value << {}u)", 8 * d)).collect();
+        self.line(format_args!("// Rows of the chunk that this recording covers.\nfn row_count() -> u32 {{"));
+        self.line(format_args!("    return {};\n}}\n", digits.join(" | ")));
+    }
+
+    /// The tree over the blocks of a lane, as a binary counter of partial sums: level k holds the sum of 2^k blocks. An array
+    /// of levels would need no text of its own, but local arrays indexed by a variable are what old shader compilers give up
+    /// on (case O2).
+    pub fn tree(&mut self, name: &str, blocks: u64) {
+        let top = blocks.max(1).ilog2();
+        for level in 0..=top {
+            self.line(format_args!("var<private> {name}level_{level}: Octet;"));
+        }
+        self.line(format_args!("\nfn begin_{name}blocks() {{"));
+        for level in 0..=top {
+            self.line(format_args!("    {name}level_{level} = Octet(vec4<f32>(0.0), vec4<f32>(0.0));"));
+        }
+        self.line(format_args!(
+            "}}\n\n// Adds a block: a carry runs up while levels are taken.\nfn join_{name}block(block: u32, sum: Octet) {{"
+        ));
+        self.line(format_args!("    var carry = sum;"));
+        for level in 0..top {
+            self.line(format_args!(
+                "    if ((block & {}u) == 0u) {{\n        {name}level_{level} = carry;\n        return;\n    }}",
+                1u64 << level
+            ));
+            self.line(format_args!("    carry = {name}level_{level} + carry;"));
+        }
+        self.line(format_args!("    {name}level_{top} = carry;\n}}\n\n// The sum of all blocks: the levels that are taken, from the lowest.\nfn joined_{name}blocks() -> Octet {{"));
+        let taken: Vec<_> = (0..=top).filter(|level| blocks >> level & 1 == 1).collect();
+        let mut sum = String::new();
+        for level in taken {
+            sum = if sum.is_empty() { format!("{name}level_{level}") } else { format!("({name}level_{level} + {sum})") };
+        }
+        self.line(format_args!("    return {sum};\n}}\n"));
+    }
+}
