@@ -151,6 +151,10 @@ impl Case {
         self.tier = Tier::Full;
         self
     }
+    pub(super) fn quick(mut self) -> Self {
+        self.tier = Tier::Quick;
+        self
+    }
     /// Full tier unless `quick`.
     pub(super) fn quick_if(self, quick: bool) -> Self {
         if quick { self } else { self.full() }
