@@ -127,8 +127,8 @@ fn the_self_test_finds_a_rung_that_differs() {
         // Later turns of a workgroup scale by a hair more: within the error model, but with other bits. `looped` takes them
         // for rows that share words alone.
         let partly = gpu.with_fault(
-            "mean_of(squares, params.eps)",
-            "mean_of(squares * select(1.0, 1.0000003, turn + slot > 0u), params.eps)",
+            "var scale = row_scale(slot, invocation, row);",
+            "var scale = row_scale(slot, invocation, row); scale.factor *= select(1.0, 1.0000002, turn + slot > 0u);",
         );
         let found = pollster::block_on(partly.self_test()).unwrap();
         assert_eq!(found.differing, [Rung::Multi], "{found:?}");
@@ -268,7 +268,7 @@ fn h2_a_sum_replaces_the_residual_by_name_alone() {
         let missing = norm.run_all_blocking(&Inputs::new(&input)).unwrap_err().to_string();
         assert!(missing.contains("residual: expected 32 elements"), "{missing}");
         let short = norm.run_all_blocking(&Inputs::new(&input).residual(&[0f32; 16])).unwrap_err().to_string();
-        assert!(short.contains("residual: expected the input's = 32 elements, got 16"), "{short}");
+        assert!(short.contains("residual: expected the input's rows = 32 elements, got 16"), "{short}");
         still_works(gpu);
     }
 }
