@@ -147,6 +147,38 @@ proptest! {
     }
 
     #[test]
+    fn every_plan_of_the_family_covers_every_row_within_the_limits(
+        caps in any_caps(), group in 1u64..3_000, groups in 1u64..9, rows in 0u64..3_000, dtype in dtypes(), other in dtypes(),
+        member in 0u8..10, in_place in any::<bool>(), bias in any::<bool>(), rstd in any::<bool>(),
+    ) {
+        let hidden = group * groups;
+        let spec = NormSpec::torch(hidden, 1e-6).dtype(dtype);
+        let spec = if bias { spec.bias(other) } else { spec };
+        let mut spec = match member {
+            0 => spec.groups(groups),
+            1 => spec.heads(groups).gate_output(other),
+            2 => spec.query_and_key_heads(1, groups),
+            3 => spec.partial(group).gate_input(other),
+            4 => NormSpec::layer_norm(hidden, 1e-6).dtype(dtype).groups(groups),
+            5 => spec.quantized(DType::I8),
+            6 => spec.add_residual(other).gate_output(dtype).quantized_by(DType::F8E4M3, 0.1),
+            7 => spec.without_bias().stats(),
+            8 => spec.apply(hidden + 5, groups),
+            _ => spec.then_add_residual(other).heads(groups),
+        };
+        spec.hidden = if member == 2 { group * (groups + 1) } else { hidden };
+        spec.rstd = rstd && member != 7;
+        let may_replace = in_place && spec.input == spec.output_dtype() && member != 7;
+        let layout = if may_replace { Layout::in_place(&spec, rows) } else { Layout::contiguous(&spec, rows) };
+        match Plan::new(&spec, &caps, &layout, rows) {
+            Ok(plan) => check(&plan, &caps, &layout)?,
+            Err(error) => prop_assert!(matches!(error, Error::Limit(_)), "{}", error),
+        }
+        let generous = Caps { max_binding: 1 << 31, max_invocations: 1024, workgroup_memory: 32 << 10, ..Caps::webgpu_defaults() };
+        check(&Plan::new(&spec, &generous, &layout, rows).unwrap(), &generous, &layout)?;
+    }
+
+    #[test]
     fn the_order_depends_on_hidden_and_device_alone(caps in any_caps(), other in any_caps(), hidden in 1u64..3_000_000) {
         let like = Caps { kind: caps.kind, subgroup_min: caps.subgroup_min, subgroup_max: caps.subgroup_max, ..other };
         prop_assert_eq!(Order::new(hidden, &caps), Order::new(hidden, &like));

@@ -14,7 +14,7 @@ fn encode_f8e4m3_four(v: vec4<f32>) -> u32 {
     let subnormal = (significand + (vec4<u32>(1u) << (shift - vec4<u32>(1u))) - vec4<u32>(1u) + tie) >> shift;
     var code = select(normal, subnormal, magnitude < vec4<u32>(0x3c800000u));
     code = select(code, vec4<u32>(0x7eu), magnitude >= vec4<u32>(0x43e00000u));
-    code = sign | select(code, vec4<u32>(0x7fu), magnitude > vec4<u32>(0x7f800000u));
+    code = select(sign | code, vec4<u32>(0x7fu), magnitude > vec4<u32>(0x7f800000u));
     return code.x | (code.y << 8u) | (code.z << 16u) | (code.w << 24u);
 }
 
