@@ -1,11 +1,11 @@
 // The second half of a sharded norm
 //
 // Formula   y = round(x / sqrt(sum(s · 4^k) / TOTAL + eps) · (w + offset) + b): s and k are what `stats` found for each of the
-// SHARDS           parts of a row, of which x is one. Bindings and grid are those of rms_norm.wgsl; `statistics` holds s and k of
-// every shard, row           by row.
+// SHARDS parts of a row, of which x is one. Bindings and grid are those of rms_norm.wgsl; `statistics` holds s and k of
+// every shard, row by row.
 //
 // Work      Every invocation joins the statistics of its row for itself, in the order of the shards, at the size of the largest.
-// Where           the sum is in the ordinary range the row is scaled like any other, else like a rescued one.
+// Where the sum is in the ordinary range the row is scaled like any other, else like a rescued one.
 
 // The scale of a row.
 fn row_scale(slot: u32, invocation: u32, row: Row) -> Scale {
@@ -34,7 +34,8 @@ fn row_scale(slot: u32, invocation: u32, row: Row) -> Scale {
         let shift = exponent_of(vec4<f32>(sum)).x + 2 * (exponent - size);
         total += scale_by(fraction_of(vec4<f32>(sum)), vec4<i32>(shift)).x;
     }
-    if (largest >= -64 && largest < 120) {
+    // The sum of several may be a little larger than the largest of them.
+    if (largest >= -64 && largest < select(120, 128, SHARDS == 1u)) {
         let mean = mean_of(scale_by(vec4<f32>(total), vec4<i32>(2 * size)).x, params.eps);
         if (!needs_rescue(1.0, mean.high)) {
             return ordinary_scale(inverse_root(mean));

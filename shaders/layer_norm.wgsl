@@ -1,7 +1,7 @@
 // LayerNorm
 //
 // Formula   y = round((x - mean(x)) / sqrt(var(x) + eps) · (w + offset) + b), for every row (every group of a row) of HIDDEN
-// elements.           What goes before and after is as in rms_norm.wgsl, and so are bindings and grid.
+// elements. What goes before and after is as in rms_norm.wgsl, and so are bindings and grid.
 //
 // Work      1. Every lane adds what its elements differ from the row's first, the lanes join: the mean.
 //           2. Every lane adds the deviations from that mean, and their squares: the variance, and what the mean was off by.
@@ -9,8 +9,8 @@
 //           Rescue as in rms_norm.wgsl.
 //
 // Numerics  f32 throughout, in the order of src/plan/order.rs. The variance is that of the deviations, never a difference of
-// large           squares. The mean is kept in two parts, so that a row of small variations about a large mean loses nothing; a
-// row of           equal elements has a variance of exactly 0.
+// large squares. The mean is kept in two parts, so that a row of small variations about a large mean loses nothing; a
+// row of equal elements has a variance of exactly 0.
 
 struct Moments {
     mean: f32,

@@ -90,7 +90,7 @@ impl NormSpec {
         match self.weight_of {
             WeightOf::Row => self.hidden,
             WeightOf::Group => self.group_length(),
-            WeightOf::QueryAndKey(_) => 2 * self.group_length(),
+            WeightOf::QueryAndKey(_) => self.group_length().saturating_mul(2),
         }
     }
 

@@ -57,7 +57,7 @@
 //! # What it does not do
 //!
 //! There is no backward pass yet: the gradients of [`Norm`] have to come from elsewhere. A norm is of rows, never of a batch.
-//! Only the last dimension is normalised, and its elements lie side by side. Weights are not broadcast.
+//! Only the last dimension is normalised, and its elements lie side by side. Nothing is broadcast but the weight of heads.
 //!
 //! # Features
 //!

@@ -7,8 +7,12 @@ use crate::shard::Shard;
 use crate::slot::Slot;
 use crate::spec::NormSpec;
 
+/// With a larger one, weights of any size might leave f32's range.
+const LARGEST_OFFSET: f32 = 1e30;
+/// Beyond it one over a scale is below the normal range: 2^126.
+const LARGEST_SCALE: f32 = 8.507_059e37;
 /// More parts than a row is ever cut into.
-const MOST_SHARDS: u64 = 4096;
+const MOST_SHARDS: u64 = 256;
 
 impl NormSpec {
     /// Checks every field, and that they go together.
@@ -35,12 +39,17 @@ impl NormSpec {
             let remedy = "models use 1e-6 or 1e-5; see the checkpoint's config";
             return wrong("eps", "a finite number of at least 0", format!("{:?}", self.eps), remedy);
         }
-        if !self.weight_offset.is_finite() {
-            return wrong("weight_offset", "a finite number", format!("{:?}", self.weight_offset), "use 0, or 1 for Gemma");
+        if self.weight_offset.is_nan() || self.weight_offset.abs() > LARGEST_OFFSET {
+            return wrong(
+                "weight_offset",
+                "a number between -1e30 and 1e30",
+                format!("{:?}", self.weight_offset),
+                "use 0, or 1 for Gemma",
+            );
         }
         match self.quantized.and_then(|quantized| quantized.scale) {
-            Some(scale) if !(scale.is_normal() && scale > 0.0) => {
-                wrong("scale", "a positive number between 1.2e-38 and 3.4e38", format!("{scale:?}"), "measure it on real results")
+            Some(scale) if !(scale.is_normal() && scale > 0.0 && scale <= LARGEST_SCALE) => {
+                wrong("scale", "a positive number between 1.2e-38 and 8.5e37", format!("{scale:?}"), "measure it on real results")
             }
             _ => Ok(()),
         }
@@ -96,6 +105,10 @@ impl NormSpec {
         if self.gate.is_some() && self.residual.is_some() && (self.adds_after() || !gates_last) {
             let expected = "a residual that is added before and a gate on the output, where there are both";
             return wrong("gate", expected, "another order of the two", apart);
+        }
+        if self.gates_input() && self.statistics_length() < self.group_length() {
+            let remedy = "gate by a kernel of its own, or make the statistic of all channels";
+            return wrong("statistics_length", "none where a gate multiplies the input", "some", remedy);
         }
         if self.centered && self.statistics_length.is_some() {
             return wrong("statistics_length", "none for a LayerNorm", "some", "leave it out, or use an RMSNorm");
@@ -171,10 +184,13 @@ mod tests {
             (NormSpec::layer_norm(12, 1e-6).partial(3), "statistics_length"),
             (spec.add_residual(f32).gate_input(f32), "gate"),
             (spec.then_add_residual(f32).gate_output(f32), "gate"),
+            (spec.partial(4).gate_input(f32), "statistics_length"),
+            (spec.weight_offset(1e31), "weight_offset"),
             (spec.quantized(f32), "quantized"),
             (spec.quantized(DType::I8).then_add_residual(f32), "quantized"),
             (spec.quantized_by(DType::I8, 0.0), "scale"),
             (spec.quantized_by(DType::I8, f32::NAN), "scale"),
+            (spec.quantized_by(DType::I8, f32::MAX), "scale"),
             (spec.groups(2).quantized(DType::I8), "groups"),
             (spec.input(DType::I8), "input"),
             (spec.output(DType::F8E4M3), "output"),
@@ -189,7 +205,7 @@ mod tests {
             assert!(error.starts_with(&format!("invalid norm: {argument}: ")), "{argument}: {error}");
         }
         for fine in [
-            spec.groups(3).partial(4).gate_input(f32),
+            spec.groups(3).partial(4).gate_output(f32),
             spec.add_residual(f32).gate_output(f32).quantized(DType::I8).rstd(),
             NormSpec::layer_norm(12, 1e-6).heads(3).gate_input(f32),
             spec.apply(24, 2).then_add_residual(f32).rstd(),

@@ -6,7 +6,8 @@ mod common;
 use common::*;
 use wgpu_rmsnorm::verify::{Data, Regime, Weights, check, check_all};
 use wgpu_rmsnorm::{
-    AddOrder, DType, Error, Gpu, Inputs, Layout, NormSpec, Operand, Operands, Plan, Preset, Slot, Values, reference,
+    AddOrder, DType, Element, Error, F8E4M3, Gpu, Inputs, Layout, NormSpec, Operand, Operands, Plan, Preset, Slot, Values,
+    reference,
 };
 
 const ROWS: u64 = 12;
@@ -187,6 +188,35 @@ fn silu_is_within_its_bound_over_its_whole_range() {
     }
 }
 
+/// A gate that is no number spoils its element alone, whichever way it opens, and a shut one closes it.
+#[test]
+fn a_gate_that_is_no_number_spoils_one_element() {
+    let z = [f32::NAN, 0.0, -800.0, 1e-40, 1.2e-38, 1.0, f32::INFINITY, f32::NEG_INFINITY];
+    let x = [1f32; 8];
+    for gpu in gpus() {
+        for spec in [NormSpec::torch(8, 0.0), NormSpec::llama(8, 0.0)].map(|spec| spec.without_weight().gate_output(DType::F32)) {
+            let silu = run(gpu, spec, &Inputs::new(&x).gate(&z)).unwrap().as_slice().widen();
+            assert!(
+                silu[0].is_nan() && silu[7].is_nan() && silu[1] == 0.0 && silu[2] == 0.0 && silu[6] == f64::INFINITY,
+                "{silu:?}"
+            );
+            let sigmoid = run(gpu, spec.sigmoid(), &Inputs::new(&x).gate(&z)).unwrap().as_slice().widen();
+            assert!(sigmoid[0].is_nan(), "{sigmoid:?}");
+            assert_eq!((sigmoid[1], sigmoid[2], sigmoid[3], sigmoid[4], sigmoid[6], sigmoid[7]), (0.5, 0.0, 0.5, 0.5, 1.0, 0.0));
+        }
+        // Tiny gates of huge values, and the other way round: the products are ordinary numbers.
+        let (x, z) = ([1e30f32, 2e30, 1e-40, -1e-40], [1e-40f32, 1.3e-38, 1e30, 1e38]);
+        for spec in [
+            NormSpec::torch(4, 1e-30).without_weight().gate_input(DType::F32),
+            NormSpec::torch(4, 1e-30).without_weight().gate_input(DType::F32).sigmoid(),
+        ] {
+            let inputs = Inputs::new(&x).gate(&z);
+            let outcome = check(&spec, &inputs, run(gpu, spec, &inputs).unwrap().as_slice()).unwrap();
+            assert!(outcome.passed(), "{outcome:?}");
+        }
+    }
+}
+
 /// Codes and scales of rows worked out by hand: saturation, ties, rows of zeros, and words that end within a row.
 #[test]
 fn codes_are_the_nearest() {
@@ -203,6 +233,16 @@ fn codes_are_the_nearest() {
         let scales = outputs.get(Slot::Scale).unwrap().as_slice().widen();
         assert_eq!(scales[1], 1.0);
         assert!((scales[0] - f64::from(row[4]) / 127.0).abs() < 1e-8 && (scales[2] - scales[0]).abs() < 1e-8, "{scales:?}");
+        // Ties go to the even code: rows of ones keep their weight exactly.
+        let ties = [0.5f32, 1.5, 2.5, -0.5, -1.5, 126.5, 127.5, -200.0];
+        let spec = NormSpec::torch(8, 0.0).quantized_by(DType::I8, 1.0);
+        let codes = run(gpu, spec, &Inputs::new(&[1f32; 8]).weight(&ties)).unwrap();
+        assert_eq!(codes.as_slice().widen(), [0.0, 2.0, 2.0, 0.0, -2.0, 126.0, 127.0, -127.0]);
+        let ties: Vec<f32> = (0..0x7eu8).map(|code| ((F8E4M3(code).widen() + F8E4M3(code + 1).widen()) / 2.0) as f32).collect();
+        let spec = NormSpec::torch(ties.len() as u64, 0.0).quantized_by(DType::F8E4M3, 1.0);
+        let codes = run(gpu, spec, &Inputs::new(&vec![1f32; ties.len()]).weight(&ties)).unwrap();
+        let even: Vec<u8> = (0..0x7eu8).map(|code| code + code % 2).collect();
+        assert_eq!(*codes.as_slice().bytes(), even);
         // By a scale that is given: 0.5 / 0.01 is a tie for none, 1.58 saturates at 127; FP8 ends at 448.
         let codes = run(gpu, NormSpec::torch(5, 0.0).without_weight().quantized_by(DType::I8, 0.01), &Inputs::new(&row)).unwrap();
         assert_eq!(codes.as_slice().widen(), [50.0, 100.0, -100.0, 50.0, 127.0]);

@@ -158,7 +158,7 @@ proptest! {
             0 => spec.groups(groups),
             1 => spec.heads(groups).gate_output(other),
             2 => spec.query_and_key_heads(1, groups),
-            3 => spec.partial(group).gate_input(other),
+            3 => spec.partial(group).gate_output(other),
             4 => NormSpec::layer_norm(hidden, 1e-6).dtype(dtype).groups(groups),
             5 => spec.quantized(DType::I8),
             6 => spec.add_residual(other).gate_output(dtype).quantized_by(DType::F8E4M3, 0.1),

@@ -4,7 +4,8 @@ fn gate_four(y: vec4<f32>, n: vec4<f32>, w: vec4<f32>, b: vec4<f32>, z: vec4<f32
     let plain = opaque(y) * (g.factor * power_of_two(max(g.exponent, vec4<i32>(-126))));
     // Where one of the two leaves the range of f32, or is close, their product need not.
     let size = magnitude_bits(y) - vec4<u32>(0x0d800000u);
-    let rare = (size >= vec4<u32>(0x64000000u)) | (magnitude_bits(z) >= vec4<u32>(0x71800000u)) | (g.exponent < vec4<i32>(-80));
+    let of_gate = magnitude_bits(z) - vec4<u32>(0x01000000u);
+    let rare = (size >= vec4<u32>(0x64000000u)) | (of_gate >= vec4<u32>(0x70800000u)) | (g.exponent < vec4<i32>(-80));
     if (!any(rare)) {
         return plain;
     }

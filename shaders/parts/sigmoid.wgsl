@@ -21,8 +21,12 @@ fn sigmoid_times(numerator: vec4<f32>, z: vec4<f32>) -> Opening {
     // exp(-|z|); below 2^-60 it is nothing beside 1.
     let e = opaque(p * power_of_two(max(exponent, vec4<i32>(-60))));
     let negative = z < vec4<f32>(0.0);
-    let factor = (numerator * select(vec4<f32>(1.0), p, negative)) / (vec4<f32>(1.0) + e);
+    let quotient = (numerator * select(vec4<f32>(1.0), p, negative)) / (vec4<f32>(1.0) + e);
+    // A minimum may pass over a NaN.
+    let factor = select(quotient, z, magnitude_bits(z) > vec4<u32>(0x7f800000u));
     // A gate below -700 is shut; an infinite numerator gives a NaN there, as the formula does.
+    let spoiled = magnitude_bits(numerator) >= vec4<u32>(0x7f800000u);
+    let closed = bitcast<vec4<f32>>(select(vec4<u32>(0u), vec4<u32>(0x7fc00000u | params.zero), spoiled));
     let shut = z < vec4<f32>(-700.0);
-    return Opening(opaque(select(factor, numerator * vec4<f32>(0.0), shut)), select(vec4<i32>(0), exponent, negative));
+    return Opening(opaque(select(factor, closed, shut)), select(vec4<i32>(0), exponent, negative));
 }

@@ -2,13 +2,16 @@
 fn gated_four(x: vec4<f32>, z: vec4<f32>) -> vec4<f32> {
     let g = opening(z);
     let plain = x * (g.factor * power_of_two(max(g.exponent, vec4<i32>(-126))));
-    // Where that is so small that it may be flushed, a large x may bring it back.
-    let rare = g.exponent < vec4<i32>(-80);
+    // Where one of the two is so small that it may be flushed, the other may bring it back.
+    let tiny = min(magnitude_bits(x), magnitude_bits(z)) < vec4<u32>(0x01000000u);
+    let rare = (g.exponent < vec4<i32>(-80)) | tiny;
     if (!any(rare)) {
         return opaque(plain);
     }
-    let small = scale_by((x * vec4<f32>(0x1p-20f)) * g.factor, g.exponent + vec4<i32>(20));
-    return opaque(select(plain, small, rare));
+    let apart = opening_apart(z);
+    let product = fraction_of(x) * fraction_of(apart.factor);
+    let exponent = exponent_of(x) + exponent_of(apart.factor) + apart.exponent;
+    return opaque(select(plain, scale_by(product, exponent), rare));
 }
 
 fn value_of(x: Octet, p: Octet) -> Octet {

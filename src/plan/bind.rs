@@ -186,13 +186,13 @@ fn rows_that_fit(spec: &NormSpec, caps: &Caps, operands: &[Operand], limits: &Li
     // Pairs that share words may begin one row before the chunk.
     let groups = u64::from(caps.max_workgroups).saturating_mul(u64::from(caps.max_workgroups));
     let by_grid = groups.min(u64::from(u32::MAX) / rows_a_group) * rows_a_group / spec.groups;
-    let fit = fit.min(by_grid.saturating_sub(u64::from(rows_a_group > 1)));
+    let fit = fit.min(by_grid.saturating_sub(u64::from(rows_a_group > 1 && spec.groups == 1)));
     if fit == 0 {
         return Err(Error::Limit(Detail::new(
             "workgroups",
-            "at least 1 on an axis",
-            caps.max_workgroups.to_string(),
-            "pass the limits of a device",
+            format!("enough for a row of {} groups", spec.groups),
+            format!("{} on an axis", caps.max_workgroups),
+            "pass the limits of a device, or make fewer groups",
         )));
     }
     // A multiple of 8 where there is a choice keeps chunks alike.

@@ -299,7 +299,8 @@ fn check_iterations(spec: &NormSpec, order: &Order, width: u64, rounds: u64) -> 
     let lanes = order.octet_lanes() / width;
     // A mean, and a maximum of the result, each take as much again.
     let sweeps = 1 + u64::from(spec.centered) + u64::from(spec.writes_scale());
-    let iterations = sweeps * rounds * (3 * steps + lanes * (6 * order.blocks() + 8) + 16);
+    let joined = 2 * spec.shards().unwrap_or(0);
+    let iterations = rounds * (sweeps * (3 * steps + lanes * (6 * order.blocks() + 8) + 16) + joined);
     if iterations <= MOST_ITERATIONS {
         return Ok(());
     }

@@ -1,6 +1,7 @@
 //! Twin of `shaders/parts/codes_*.wgsl`.
 
 use super::norm::norm;
+use crate::dtype::DType;
 use crate::error::{Detail, Error, Result};
 use crate::inputs::Inputs;
 use crate::quantized::SMALLEST_SCALE;
@@ -18,6 +19,8 @@ pub fn quantized(spec: &NormSpec, inputs: &Inputs<'_>) -> Result<(Vec<f64>, Vec<
     let mut codes = norm(spec, inputs)?;
     let groups = codes.chunks_exact_mut(spec.group_length() as usize);
     let scales = groups.map(|group| {
+        // Codes are those of the f32 result, which may be infinite.
+        group.iter_mut().filter(|y| y.abs() > DType::F32.largest()).for_each(|y| *y = DType::F32.round(*y));
         let scale = quantized.scale.map_or_else(|| scale_of(group, quantized.dtype.largest()), f64::from);
         group.iter_mut().for_each(|y| *y = quantized.dtype.round(*y / scale));
         scale
@@ -38,7 +41,6 @@ pub(super) fn scale_of(results: &[f64], largest_code: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dtype::DType;
 
     #[test]
     fn a_row_of_zeros_has_the_scale_one_and_codes_of_zero() {

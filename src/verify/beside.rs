@@ -128,15 +128,21 @@ pub(super) fn check_codes(spec: &NormSpec, inputs: &Inputs<'_>, codes: Slice<'_>
 }
 
 fn compare_scale(row: usize, got: f64, largest: f64, reach: f64, largest_code: f64, outcome: &mut Outcome) {
+    // Codes are those of the f32 result: beyond f32 it is infinite, and so is its scale.
+    let beyond = largest + reach > DType::F32.largest();
+    if beyond && got == f64::INFINITY {
+        return;
+    }
     let truth = match largest {
         0.0 => 1.0,
+        _ if largest - reach > DType::F32.largest() => f64::INFINITY,
         _ if largest.is_nan() => f64::NAN,
         _ => (largest / largest_code).max(MIN_NORMAL),
     };
     let allowed = reach / largest_code + SCALE_ULP * DType::F32.ulp(truth);
     outcome.elements += 1;
     // What may be flushed to a row of zeros has their scale.
-    if got == 1.0 && largest < MIN_NORMAL {
+    if got == 1.0 && (largest < MIN_NORMAL || largest <= reach) {
         return;
     }
     compare_f32(row, got, truth, allowed, outcome);
@@ -154,7 +160,8 @@ fn compare_code(spec: &NormSpec, index: usize, right: &Right, got: f64, scale: f
         return;
     }
     let nearest = right.nearest(got * scale);
-    let truth = (nearest.value / scale).clamp(-dtype.largest(), dtype.largest());
+    let result = if nearest.value.abs() > DType::F32.largest() { DType::F32.round(nearest.value) } else { nearest.value };
+    let truth = (result / scale).clamp(-dtype.largest(), dtype.largest());
     let step = dtype.ulp(truth);
     // A result below the normal range may be flushed before it becomes a code.
     let flushed = if nearest.value.abs() < MIN_NORMAL { nearest.value.abs() } else { 0.0 };
@@ -184,7 +191,8 @@ pub(super) fn check_statistics(spec: &NormSpec, inputs: &Inputs<'_>, output: Sli
         let allowed = 2.0 * f32_ulp(spec) * DType::F32.ulp(pair[0]);
         let plain = exponent == 0.0 && sum >= 2f64.powi(-64);
         // An exponent is a whole number in f32's range, and there where the sum needs it.
-        let exponent_is_right = exponent.fract() == 0.0 && exponent.abs() <= 149.0 && (plain || pair[1] != 0.0 || sum == pair[0]);
+        let needs_one = pair[1] != 0.0 || pair[0] - allowed < 2f64.powi(-64) || pair[0] + allowed > f64::from(f32::MAX);
+        let exponent_is_right = exponent.fract() == 0.0 && exponent.abs() <= 149.0 && (plain || needs_one || sum == pair[0]);
         if pair[0].is_finite() {
             outcome.worst_ulp = outcome.worst_ulp.max((got - pair[0]).abs() / DType::F32.ulp(pair[0]) / 2.0);
         }

@@ -6,7 +6,8 @@
 //! - `|y|` in general; with a bias `max(|y|, |b|, |y - b|)`: where `b`, the bias, cancels some of `x · r · w`, an error of the
 //!   product is as large beside `y` as the cancellation makes it.
 //! - `|w|` too in a LayerNorm: an error of the mean is a share of the row's deviation, the same for all its elements, and so of
-//!   `w` in the result.
+//!   `w` in the result. Where its input is gated, the error of the product is one of the product's own size, which the mean may be far
+//!   beyond the deviation: 5 ULP of the row's largest value, times `r` and `w`.
 //!
 //! What is allowed:
 //!

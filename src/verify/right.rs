@@ -61,9 +61,10 @@ impl Right {
         nearest
     }
 
-    /// The largest error that any of the right values allows.
+    /// How far from the truth any of the right values, and its error, may be.
     pub fn reach(&self) -> f64 {
-        self.candidates.iter().fold(0.0, |reach, candidate| reach.max(candidate.reach))
+        let of = |candidate: &Candidate| (candidate.value - self.truth).abs() + candidate.reach;
+        self.candidates.iter().map(of).filter(|reach| reach.is_finite()).fold(0.0, f64::max)
     }
 }
 
@@ -82,6 +83,8 @@ pub(super) struct RowOf<'a> {
 struct RowStatistics {
     moments: Moments,
     rescued: bool,
+    /// Where a gated value is less its row's mean: what the error of the product is in units of the row's deviation.
+    off_center: f64,
 }
 
 /// One element before what follows the norm, in float64.
@@ -125,7 +128,10 @@ impl<'a> RowOf<'a> {
         let squares = moments.root * moments.root * self.spec.mean_length() as f64;
         // Close to the threshold either may be: the strict side is taken for what is clearly below or above.
         let ordinary = squares >= ORDINARY_SQUARES && squares <= f64::from(f32::MAX) * 1.01;
-        RowStatistics { moments, rescued: !ordinary }
+        let largest = values.iter().fold(0.0f64, |largest, x| largest.max(x.abs()));
+        let gated = self.spec.centered && self.spec.gates_input();
+        let off_center = if gated { GATE_ULP * DType::F32.ulp(largest) * moments.rstd } else { 0.0 };
+        RowStatistics { moments, rescued: !ordinary, off_center }
     }
 
     fn right(&self, row: &RowStatistics, index: usize, x: f64) -> Right {
@@ -140,7 +146,7 @@ impl<'a> RowOf<'a> {
             bias: self.bias.map_or(0.0, |bias| bias.at(channel)),
         };
         let normal_size = if spec.centered { element.normalized.abs().max(1.0) } else { element.normalized.abs() };
-        let slack = f32_ulp(spec) * DType::F32.ulp(normal_size);
+        let slack = f32_ulp(spec) * DType::F32.ulp(normal_size) + row.off_center;
         let rounded = |value: f64| spec.normalized_dtype().map_or(element.normalized, |dtype| dtype.round(value));
         let truth = rounded(element.normalized) * element.weight + element.bias;
         let of_mean = if spec.centered { element.weight.abs() } else { 0.0 };
@@ -153,7 +159,8 @@ impl<'a> RowOf<'a> {
             let value = if value.is_finite() { value } else { truth };
             let vanishing = self.vanishing(row, &element, (value - element.bias).abs());
             lost = lost.max(vanishing);
-            Candidate { value, reach: vanishing + f32_ulp(spec) * DType::F32.ulp(value.abs().max(size)) }
+            let off_center = row.off_center * element.weight.abs();
+            Candidate { value, reach: vanishing + off_center + f32_ulp(spec) * DType::F32.ulp(value.abs().max(size)) }
         });
         let result = Right {
             truth,
@@ -231,14 +238,16 @@ impl Right {
         let mut lost = self.lost;
         let candidates = std::array::from_fn(|index| {
             let Candidate { value, reach } = self.candidates[index % 3];
+            // Rounded to f32 or bf16, it may be flushed.
+            let flushed = if dtype != DType::F16 && value.abs() < MIN_NORMAL { value.abs() } else { 0.0 };
+            lost = lost.max(flushed);
             if dtype.is_half() {
                 let end = [value, value - reach, value + reach][index / 3];
-                return go_on(dtype.round(end));
+                let next = go_on(dtype.round(end));
+                return Candidate { value: next.value, reach: next.reach + flushed * factor };
             }
-            let next = go_on(value);
-            // Rounded to f32, it may be flushed.
-            let flushed = if value.abs() < MIN_NORMAL { value.abs() } else { 0.0 };
-            lost = lost.max(flushed);
+            // Beyond f32 it is infinite before it goes on.
+            let next = go_on(if value.abs() > DType::F32.largest() { dtype.round(value) } else { value });
             Candidate { value: next.value, reach: next.reach + (reach + flushed) * factor }
         });
         Right { truth, candidates, lost, ..self }
