@@ -118,10 +118,6 @@ impl<T> BySlot<T> {
     pub const fn get(&self, slot: Slot) -> Option<&T> {
         self.0[slot as usize].as_ref()
     }
-    /// The same, to be changed.
-    pub const fn get_mut(&mut self, slot: Slot) -> Option<&mut T> {
-        self.0[slot as usize].as_mut()
-    }
     /// Puts one in, or takes it out.
     pub fn set(&mut self, slot: Slot, value: Option<T>) {
         self.0[slot as usize] = value;

@@ -128,6 +128,7 @@ pub(super) fn check_codes(spec: &NormSpec, inputs: &Inputs<'_>, codes: Slice<'_>
 }
 
 fn compare_scale(row: usize, got: f64, largest: f64, reach: f64, largest_code: f64, outcome: &mut Outcome) {
+    outcome.elements += 1;
     // Codes are those of the f32 result: beyond f32 it is infinite, and so is its scale.
     let beyond = largest + reach > DType::F32.largest();
     if beyond && got == f64::INFINITY {
@@ -140,7 +141,6 @@ fn compare_scale(row: usize, got: f64, largest: f64, reach: f64, largest_code: f
         _ => (largest / largest_code).max(MIN_NORMAL),
     };
     let allowed = reach / largest_code + SCALE_ULP * DType::F32.ulp(truth);
-    outcome.elements += 1;
     // What may be flushed to a row of zeros has their scale.
     if got == 1.0 && (largest < MIN_NORMAL || largest <= reach) {
         return;
@@ -159,7 +159,7 @@ fn compare_code(spec: &NormSpec, index: usize, right: &Right, got: f64, scale: f
         outcome.nan += usize::from(fits);
         return;
     }
-    let nearest = right.nearest(got * scale);
+    let nearest = right.nearest(got * scale, |value| dtype.ulp(value / scale) * scale / 2.0);
     let result = if nearest.value.abs() > DType::F32.largest() { DType::F32.round(nearest.value) } else { nearest.value };
     let truth = (result / scale).clamp(-dtype.largest(), dtype.largest());
     let step = dtype.ulp(truth);

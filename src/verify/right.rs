@@ -49,9 +49,9 @@ pub(super) struct Right {
 }
 
 impl Right {
-    /// The candidate that explains a result best.
-    pub fn nearest(&self, got: f64) -> Candidate {
-        let beyond = |candidate: &Candidate| (candidate.value - got).abs() - candidate.reach;
+    /// The candidate that explains a result best; `last` is what the last rounding of a value may be off by.
+    pub fn nearest(&self, got: f64, last: impl Fn(f64) -> f64) -> Candidate {
+        let beyond = |candidate: &Candidate| (candidate.value - got).abs() - candidate.reach - last(candidate.value);
         let [mut nearest, others @ ..] = self.candidates;
         for other in others {
             if beyond(&other) < beyond(&nearest) {
@@ -59,6 +59,12 @@ impl Right {
             }
         }
         nearest
+    }
+
+    #[cfg(test)]
+    pub fn of(values: [f64; 2]) -> Self {
+        let candidates = std::array::from_fn(|index| Candidate { value: values[index % 2], reach: 0.0 });
+        Self { truth: values[0], candidates, scale: 0.0, lost: 0.0, may_flush: true, keeps_sign: true }
     }
 
     /// How far from the truth any of the right values, and its error, may be.
