@@ -1,7 +1,7 @@
 // LayerNorm
 //
 // Formula   y = round((x - mean(x)) / sqrt(var(x) + eps) · (w + offset) + b), for every row (every group of a row) of HIDDEN
-// elements. What goes before and after is as in rms_norm.wgsl, and so are bindings and grid.
+//           elements. What goes before and after is as in rms_norm.wgsl, and so are bindings and grid.
 //
 // Work      1. Every lane adds what its elements differ from the row's first, the lanes join: the mean.
 //           2. Every lane adds the deviations from that mean, and their squares: the variance, and what the mean was off by.
@@ -9,8 +9,8 @@
 //           Rescue as in rms_norm.wgsl.
 //
 // Numerics  f32 throughout, in the order of src/plan/order.rs. The variance is that of the deviations, never a difference of
-// large squares. The mean is kept in two parts, so that a row of small variations about a large mean loses nothing; a
-// row of equal elements has a variance of exactly 0.
+//           large squares. The mean is kept in two parts, so that a row of small variations about a large mean loses nothing;
+//           a row of equal elements has a variance of exactly 0.
 
 struct Moments {
     mean: f32,
@@ -52,7 +52,7 @@ fn moments(slot: u32, invocation: u32, row: Row, exponent: i32, rescued: bool) -
         }
         keep_pair(slot, lane, joined_blocks());
     }
-    let mean = first + opaque_one(join_lanes(slot, invocation) * INVERSE_HIDDEN);
+    let mean = first + opaque_one(join_lanes(slot, invocation) * INVERSE_LENGTH);
     // What follows writes the workgroup memory that this one read.
     workgroupBarrier();
     for (var lane = invocation; lane < OCTET_LANES; lane += WIDTH) {
@@ -75,7 +75,7 @@ fn moments(slot: u32, invocation: u32, row: Row, exponent: i32, rescued: bool) -
     }
     let squares = join_lanes(slot, invocation);
     let off = join_lanes(ROWS_AT_ONCE + slot, invocation);
-    let mean_low = opaque_one(off * INVERSE_HIDDEN);
+    let mean_low = opaque_one(off * INVERSE_LENGTH);
     let corrected = squares - opaque_one(off * mean_low);
     return Moments(mean, mean_low, select(corrected, 0.0, corrected < 0.0));
 }

@@ -1,8 +1,8 @@
 // RMSNorm
 //
-// Formula   y = round(x / sqrt(mean(x²) + eps) · (w + offset) + b), for every row (every group of a row) of HIDDEN elements. x is
-// the input, its sum with a residual or its product with a gate (parts/value_*); a residual or a gate may follow y
-// instead (parts/after_*).
+// Formula   y = round(x / sqrt(mean(x²) + eps) · (w + offset) + b), for every row (every group of a row) of HIDDEN elements.
+//           x is the input, its sum with a residual or its product with a gate (parts/value_*); a residual or a gate may follow
+//           y instead (parts/after_*).
 //
 // Bindings  0: params, where the operands lie. 1..: the number of rows in base-256 digits, by dynamic offset.
 //           Then the operands as 32-bit words, each decoded by its own load function; an absent one loads a constant.

@@ -141,8 +141,16 @@ fn every_member_is_named() {
         (&["--heads", "4"], "weight_length", json!(16)),
         (&["--query-heads", "3", "--key-heads", "1"], "weight_of", json!({"query_heads": 3, "key_heads": 1})),
         (&["--statistics-length", "5"], "statistics_length", json!(5)),
-        (&["--gate-dtype", "f16", "--gate-input"], "gate", json!({"dtype": "f16", "order": "before", "rounded": false})),
-        (&["--gate", "--gate-output", "--preset", "llama"], "gate", json!({"dtype": "f32", "order": "after", "rounded": true})),
+        (
+            &["--gate-dtype", "f16", "--gate-input"],
+            "gate",
+            json!({"dtype": "f16", "order": "before", "rounded": false, "activation": "silu"}),
+        ),
+        (
+            &["--gate", "--gate-output", "--preset", "llama"],
+            "gate",
+            json!({"dtype": "f32", "order": "after", "rounded": true, "activation": "silu"}),
+        ),
         (&["--rstd"], "rstd", json!(true)),
         (&["--quantized", "i8"], "quantized", json!({"dtype": "i8", "scale": null})),
         (&["--quantized", "float8_e4m3fn", "--scale", "0.1"], "quantized", json!({"dtype": "f8e4m3", "scale": 0.1})),

@@ -4,8 +4,3 @@ fn after(y: Octet, n: Octet, w: Octet, b: Octet, q: Octet, scale: Scale) -> Octe
     // Opaque: the product that it may be must not be fused with the addition.
     return Octet(sum_of(opaque(v[0]), q[0]), sum_of(opaque(v[1]), q[1]));
 }
-
-fn after_rescued(y: Octet, product: Split, b: Octet, q: Octet, scale: Scale) -> Octet {
-    let none = Octet(vec4<f32>(0.0), vec4<f32>(0.0));
-    return after(y, none, none, none, q, scale);
-}

@@ -1,7 +1,6 @@
 // Elements of an ordinary row: x is what is normalised, q what comes after.
 fn finish(x: Octet, w: Octet, b: Octet, q: Octet, scale: Scale) -> Octet {
-    let c = centered(x, scale);
-    let plain = Octet(c[0] * scale.factor, c[1] * scale.factor);
+    let plain = normalized(x, scale);
     if (is_far(plain)) {
         return finish_rescued(split(x), w, b, q, scale);
     }
@@ -11,9 +10,7 @@ fn finish(x: Octet, w: Octet, b: Octet, q: Octet, scale: Scale) -> Octet {
 
 // Elements of a rescued row.
 fn finish_rescued(x: Split, w: Octet, b: Octet, q: Octet, scale: Scale) -> Octet {
-    let s = centered_split(x, scale);
-    let shift = vec4<i32>(scale.exponent);
-    let n = cast_split(Split(s.low * scale.factor, s.high * scale.factor, s.low_exponent - shift, s.high_exponent - shift));
+    let n = cast_split(normalized_split(x, scale));
     let v = split(w);
     let product = Split(
         n.low * v.low,

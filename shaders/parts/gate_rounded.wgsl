@@ -3,8 +3,3 @@ fn gate_apart(y: vec4<f32>, n: vec4<f32>, w: vec4<f32>, b: vec4<f32>, z: vec4<f3
     let s = opening_apart(z);
     return scale_by(fraction_of(y) * s.factor, s.exponent + exponent_of(y));
 }
-
-fn after_rescued(y: Octet, product: Split, b: Octet, q: Octet, scale: Scale) -> Octet {
-    let none = Octet(vec4<f32>(0.0), vec4<f32>(0.0));
-    return after(y, none, none, none, q, scale);
-}

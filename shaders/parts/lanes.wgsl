@@ -4,16 +4,6 @@ var<workgroup> lane_pairs: array<vec2<f32>, LANE_PAIRS>;
 var<workgroup> rescue_row: array<u32, ROWS_AT_ONCE>;
 var<workgroup> rescue_any: u32;
 
-// Elements i .. i + 8 of what is normalised.
-fn value_at(row: Row, i: u32) -> Octet {
-    return value_of(load_input(row.input + i), before_at(row, i));
-}
-
-// The same as fractions and exponents.
-fn split_at(row: Row, i: u32) -> Split {
-    return split_of(load_input(row.input + i), before_at(row, i));
-}
-
 fn component_sum(v: vec4<f32>) -> f32 {
     return (v.x + v.y) + (v.z + v.w);
 }

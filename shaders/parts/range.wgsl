@@ -33,12 +33,8 @@ struct Split {
     high_exponent: vec4<i32>,
 }
 
-var<workgroup> peaks: array<atomic<u32>, ROWS_AT_ONCE>;
-// How a row's largest magnitude is told: 0 for zeros, else its exponent plus this ...
-const PEAK_BIAS: i32 = 8192;
-// ... or one of these.
-const PEAK_INFINITE: u32 = 0x10000u;
-const PEAK_NAN: u32 = 0x10001u;
+// More than any exponent here.
+const LARGEST_EXPONENT: i32 = 8192;
 
 // Below 2^-64 squares of 2^26 elements may have lost more than the sum can bear. Overflow (of the sum, or on adding a huge eps)
 // and NaN leave the mean with an exponent of 255.
@@ -104,40 +100,6 @@ fn scaled(s: Split, exponent: i32) -> Octet {
     return Octet(scaled_four(s.low, s.low_exponent, exponent), scaled_four(s.high, s.high_exponent, exponent));
 }
 
-fn peak_of_four(fraction: vec4<f32>, exponent: vec4<i32>) -> u32 {
-    let magnitude = magnitude_bits(fraction);
-    var keys = vec4<u32>(exponent + vec4<i32>(PEAK_BIAS));
-    keys = select(keys, vec4<u32>(0u), magnitude == vec4<u32>(0u));
-    keys = select(keys, vec4<u32>(PEAK_INFINITE), magnitude == vec4<u32>(0x7f800000u));
-    keys = select(keys, vec4<u32>(PEAK_NAN), magnitude > vec4<u32>(0x7f800000u));
-    return max(max(keys.x, keys.y), max(keys.z, keys.w));
-}
-
-// The largest magnitude of a row. Called by all invocations of a workgroup.
-fn peak_of(slot: u32, invocation: u32, row: Row) -> u32 {
-    if (invocation == 0u) {
-        atomicStore(&peaks[slot], 0u);
-    }
-    workgroupBarrier();
-    var peak = 0u;
-    for (var step = 0u; step < INPUT_STEPS; step++) {
-        let s = split_or_zero(row, step * WIDTH + invocation);
-        peak = max(peak, max(peak_of_four(s.low, s.low_exponent), peak_of_four(s.high, s.high_exponent)));
-    }
-    atomicMax(&peaks[slot], peak);
-    workgroupBarrier();
-    return atomicLoad(&peaks[slot]);
-}
-
-fn exponent_of_peak(peak: u32) -> i32 {
-    return i32(min(peak, PEAK_INFINITE)) - PEAK_BIAS;
-}
-
-// The infinity or NaN that a row holds.
-fn not_finite(peak: u32) -> f32 {
-    return bitcast<f32>(select(0x7f800000u, 0x7fc00000u, peak == PEAK_NAN));
-}
-
 fn ordinary_scale(factor: f32) -> Scale {
     return Scale(factor, 0, false, 0.0, 0.0, 0, 1.0);
 }
@@ -151,7 +113,7 @@ fn rescued_scale(statistic: Statistic) -> Scale {
         scale.factor = select(statistic.sum, 0.0, bits == 0x7f800000u);
         return scale;
     }
-    scale.exponent = max(select(statistic.exponent, -PEAK_BIAS, bits == 0u), params.eps_exponent >> 1u);
+    scale.exponent = max(select(statistic.exponent, -LARGEST_EXPONENT, bits == 0u), params.eps_exponent >> 1u);
     let sum = scale_by(vec4<f32>(statistic.sum), vec4<i32>(2 * (statistic.exponent - scale.exponent))).x;
     let eps = scale_by(vec4<f32>(params.eps_fraction), vec4<i32>(params.eps_exponent - 2 * scale.exponent)).x;
     let mean = mean_of(sum, eps);

@@ -1,4 +1,4 @@
-// The scale of a row, 1/sqrt(squares/HIDDEN + eps), rounded once or nearly so: half an ULP, where plain f32 steps (the product,
+// The scale of a row, 1/sqrt(squares / n + eps), where n = 1 / INVERSE_LENGTH elements are in the mean, rounded once or nearly so: half an ULP, where plain f32 steps (the product,
 // the sum, an inverseSqrt of up to 2 ULP and a Newton step) take one and a half. It is the one number that all elements of a row
 // share. Errors of products are found exactly, by halves of 12 bits whose products are exact, so that no fusion can change them.
 
@@ -22,10 +22,10 @@ fn product_error(a: f32, b: f32, product: f32) -> f32 {
     return (((a_high * b_high - product) + a_high * b_low) + a_low * b_high) + a_low * b_low;
 }
 
-// squares / HIDDEN + eps.
+// squares / n + eps.
 fn mean_of(squares: f32, eps: f32) -> Pair {
-    let mean = opaque_one(squares * INVERSE_HIDDEN);
-    let mean_error = product_error(squares, INVERSE_HIDDEN, mean) + opaque_one(squares * INVERSE_HIDDEN_LOW);
+    let mean = opaque_one(squares * INVERSE_LENGTH);
+    let mean_error = product_error(squares, INVERSE_LENGTH, mean) + opaque_one(squares * INVERSE_LENGTH_LOW);
     let sum = opaque_one(mean + eps);
     let eps_in_sum = opaque_one(sum - mean);
     let sum_error = (mean - (sum - eps_in_sum)) + (eps - eps_in_sum);

@@ -40,29 +40,35 @@ impl Text {
     }
 
     pub fn load(&mut self, plan: &Plan, slot: Slot) {
-        let dtype = plan.spec.dtype_of(slot);
+        let Some(dtype) = plan.spec.dtype_of(slot) else { return };
         let halves = match plan.access.get(slot) {
             Access::Element => part!("load_half_any"),
             Access::Word | Access::Wide => part!("load_half"),
         };
-        let parts: &[&str] = match dtype {
-            None => &[part!("load_constant")],
-            Some(dtype) if dtype.is_half() => &[halves, part!("load_half_one")],
-            Some(_) => &[part!("load_f32")],
+        let parts: &[&str] = match dtype.is_half() {
+            true => &[halves, part!("load_half_one")],
+            false => &[part!("load_f32")],
         };
-        let dtype = dtype.map_or("", DType::name);
         for part in parts {
-            self.add_for(part, &[("OPERAND", slot.name()), ("BUFFER", &buffer_of(plan, slot)), ("DTYPE", dtype)]);
+            self.add_for(part, &[("OPERAND", slot.name()), ("BUFFER", &buffer_of(plan, slot)), ("DTYPE", dtype.name())]);
         }
     }
 
-    /// Factors and summands of channels.
-    pub fn channels(&mut self, spec: &NormSpec) {
+    /// Where the factors and summands of a row begin.
+    pub fn channel_starts(&mut self, spec: &NormSpec) {
         self.add(match spec.weight_of {
             WeightOf::Row => part!("weight_of_row"),
             WeightOf::Group => part!("weight_of_group"),
             WeightOf::QueryAndKey(_) => part!("weight_of_query_and_key"),
         });
+    }
+
+    /// Factors and summands of channels; constants where there are none.
+    pub fn channels(&mut self, plan: &Plan) {
+        let spec = &plan.spec;
+        for slot in [Slot::Weight, Slot::Bias].into_iter().filter(|slot| spec.dtype_of(*slot).is_none()) {
+            self.add_for(part!("load_constant"), &[("OPERAND", slot.name())]);
+        }
         let has_offset = spec.weight.is_some() && spec.weight_offset != 0.0;
         self.add(if has_offset { part!("weight_offset") } else { part!("weight_plain") });
         self.add(part!("channels"));
@@ -108,6 +114,20 @@ impl Text {
             None if spec.gates_input() => self.add(part!("value_gated")),
             None => self.add(part!("value_input")),
         }
+        self.add(part!("values"));
+    }
+
+    /// How the values of a row are summed.
+    pub fn sums(&mut self, plan: &Plan) {
+        self.rest_octets(plan);
+        self.tree("", plan.order.blocks());
+        for part in [part!("lanes"), part!("lane_sums"), part!("peak")] {
+            self.add(part);
+        }
+        match plan.spec.centered {
+            true => self.tree("deviation_", plan.order.blocks()),
+            false => self.add(part!("square_sums")),
+        }
     }
 
     /// From what is normalised to what is written.
@@ -131,12 +151,19 @@ impl Text {
                 self.cast_as("normed", half.filter(|_| gate.rounded));
                 self.add(if gate.rounded { part!("gate_rounded") } else { part!("gate_unrounded") });
                 self.add(part!("after_gate"));
+                if gate.rounded {
+                    self.add(part!("after_rescued"));
+                }
             }
             None if spec.adds_after() => {
                 self.cast_as("normed", half);
                 self.add(part!("after_sum"));
+                self.add(part!("after_rescued"));
             }
-            None => self.add(part!("after_none")),
+            None => {
+                self.add(part!("after_none"));
+                self.add(part!("after_rescued"));
+            }
         }
     }
 
@@ -154,6 +181,9 @@ impl Text {
         match spec.rstd {
             true => self.add_for(part!("rstd_kept"), &[("BUFFER", &buffer_of(plan, Slot::Rstd))]),
             false => self.add(part!("rstd_absent")),
+        }
+        if spec.quantized.is_some() {
+            self.add(part!("quantized"));
         }
         match spec.quantized {
             None => self.add(part!("codes_none")),
@@ -176,12 +206,10 @@ impl Text {
             (true, false) => part!("note_unused"),
             (true, true) => part!("note_product"),
         });
-        if spec.centered {
-            self.tree("deviation_", plan.order.blocks());
-            return self.add(include_str!("../../shaders/layer_norm.wgsl"));
-        }
-        self.add(part!("square_sums"));
-        self.add(include_str!("../../shaders/rms_norm.wgsl"));
+        self.add(match spec.centered {
+            true => include_str!("../../shaders/layer_norm.wgsl"),
+            false => include_str!("../../shaders/rms_norm.wgsl"),
+        });
     }
 
     fn cast_as(&mut self, what: &str, dtype: Option<DType>) {
@@ -217,7 +245,7 @@ impl Text {
 
     /// The elements that are summed behind the last whole octet, by name: there is no loop over them, and none where there are
     /// none.
-    pub fn rest_octets(&mut self, plan: &Plan) {
+    fn rest_octets(&mut self, plan: &Plan) {
         let order = &plan.order;
         let octet = |load: &dyn Fn(u64) -> String| {
             let element = |i: u64| match i < order.summed_rest() {

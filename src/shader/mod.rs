@@ -65,22 +65,23 @@ pub(crate) fn compose(plan: &Plan) -> Shader {
     text.row_count();
     text.codecs(spec);
     text.buffers(plan);
-    for slot in Slot::ALL.into_iter().filter(|slot| !slot.is_written()) {
+    for slot in Slot::ALL.into_iter().filter(|slot| !slot.is_written() && spec.dtype_of(*slot).is_some()) {
         text.load(plan, slot);
     }
-    text.channels(spec);
+    text.channel_starts(spec);
     text.value(plan);
-    text.rest_octets(plan);
-    text.tree("", plan.order.blocks());
-    for part in [part!("lanes"), part!("lane_sums"), part!("root"), part!("range")] {
+    for part in [part!("root"), part!("range")] {
         text.add(part);
+    }
+    if spec.shards().is_none() {
+        text.sums(plan);
     }
     if spec.is_stats() {
         text.add(part!("note_nothing"));
-        text.add(part!("square_sums"));
         text.add_for(part!("store_statistic"), &[("BUFFER", &buffer_of(plan, Slot::Output))]);
         text.add(include_str!("../../shaders/stats.wgsl"));
     } else {
+        text.channels(plan);
         text.result(plan);
         text.output(plan);
         text.scale(plan);

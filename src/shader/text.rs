@@ -60,15 +60,16 @@ impl Text {
         let exact = 1.0 / spec.mean_length() as f64;
         let inverse = exact as f32;
         let inverse_low = (exact - f64::from(inverse)) as f32;
-        for (name, value) in [("INVERSE_HIDDEN", inverse), ("INVERSE_HIDDEN_LOW", inverse_low)] {
+        for (name, value) in [("INVERSE_LENGTH", inverse), ("INVERSE_LENGTH_LOW", inverse_low)] {
             self.line(format_args!("const {name}: f32 = {value:e}f;"));
         }
-        for slot in Slot::ALL.into_iter().filter(|slot| !slot.is_written()) {
-            let absent = if slot == Slot::Weight { "1.0" } else { "0.0" };
+        for (slot, absent) in [(Slot::Weight, "1.0"), (Slot::Bias, "0.0")] {
             self.line(format_args!("const ABSENT_{slot}: f32 = {absent};"));
         }
         if let Some(quantized) = spec.quantized {
             self.line(format_args!("const LARGEST_CODE: f32 = {:?};", quantized.dtype.largest()));
+        }
+        if spec.writes_scale() {
             self.line(format_args!("const PRODUCT_WILL_DO: bool = {};", spec.largest_product_will_do()));
         }
         self.0.push('\n');

@@ -21,6 +21,8 @@ pub struct Arrangement {
     pub offset: u64,
     /// Elements between the end of a row and the start of the next.
     pub gap: u64,
+    /// Whether the gap is another one for every operand.
+    pub uneven: bool,
     /// Whether all operands lie in one buffer, one behind the other.
     pub arena: bool,
     /// Whether, in an arena, every operand begins at a page of 256 bytes.
@@ -113,6 +115,8 @@ pub struct Case {
     pub rows: u64,
     /// What fills the rows.
     pub regime: Regime,
+    /// What fills residual and gate, where it is not what fills the rows.
+    pub beside: Option<Regime>,
     /// What fills the weight.
     pub weights: Weights,
     /// Where the operands lie.
@@ -138,6 +142,7 @@ impl Case {
             spec,
             rows,
             regime: Regime::Normal(1.0),
+            beside: None,
             weights: Weights::Usual,
             arrangement: Arrangement::default(),
             force: Force::default(),
@@ -161,6 +166,10 @@ impl Case {
     }
     pub(super) fn regime(mut self, regime: Regime) -> Self {
         self.regime = regime;
+        self
+    }
+    pub(super) fn beside(mut self, regime: Regime) -> Self {
+        self.beside = Some(regime);
         self
     }
     pub(super) fn weights(mut self, weights: Weights) -> Self {

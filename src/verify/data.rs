@@ -58,6 +58,11 @@ pub struct Data(BySlot<Values>);
 impl Data {
     /// Fills the operands of a norm. The same arguments give the same values, on every machine.
     pub fn new(spec: &NormSpec, rows: u64, regime: Regime, weights: Weights) -> Self {
+        Self::beside(spec, rows, regime, None, weights)
+    }
+
+    /// The same, with another regime for residual and gate.
+    pub fn beside(spec: &NormSpec, rows: u64, regime: Regime, beside: Option<Regime>, weights: Weights) -> Self {
         let mut random = Random::new(spec.hidden ^ rows.rotate_left(20) ^ 0x5eed);
         let mut data = Self(BySlot::default());
         for slot in Slot::ALL.into_iter().filter(|slot| !slot.is_written()) {
@@ -67,7 +72,8 @@ impl Data {
                 Slot::Bias => (0..spec.weight_length()).map(|_| 0.5 * random.normal()).collect(),
                 Slot::Statistics => data.statistics(spec, regime, &mut random),
                 // Gates of every kind: shut, half open, open wide.
-                Slot::Gate => fill_rows(spec, dtype, rows, gate_regime(regime), &mut random),
+                Slot::Gate => fill_rows(spec, dtype, rows, beside.unwrap_or(gate_regime(regime)), &mut random),
+                Slot::Residual => fill_rows(spec, dtype, rows, beside.unwrap_or(regime), &mut random),
                 _ => fill_rows(spec, dtype, rows, regime, &mut random),
             };
             let values: Vec<f64> = values.into_iter().map(|value| clamp(dtype, value)).collect();

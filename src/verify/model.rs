@@ -11,8 +11,7 @@
 //!
 //! What is allowed:
 //!
-//! - f32 output: 4 ULP. A gate on the input adds 5 (for `exp`, a division and two products), statistics of several shards a
-//!   quarter of an ULP each.
+//! - f32 output: 4 ULP. A gate on the input adds 5 (for `exp`, a division and two products).
 //! - f16 and bf16 output: half an ULP of the output's dtype, for the one rounding, plus the ULP of f32 before it. That is the
 //!   correctly rounded value or, where the truth lies close to a rounding boundary, the one next to it;
 //!   [`Outcome::misrounded`] counts how often. It is much less than the full ULP that is promised, and tells apart definitions
@@ -248,7 +247,7 @@ mod tests {
         let spec = NormSpec::torch(1, 0.0);
         let weighted = |w: f64, y: f64| {
             let (x, w) = ([1.0f32], [w as f32]);
-            let (spec, y) = (spec.output(DType::F16), crate::values::Values::round_from(DType::F16, &[y]));
+            let (spec, y) = (spec.output(DType::F16), Values::round_from(DType::F16, &[y]));
             check(&spec, &Inputs::new(&x).weight(&w), y.as_slice()).unwrap().passed()
         };
         assert!(weighted(65504.0, 65504.0) && !weighted(65504.0, f64::INFINITY));

@@ -13,15 +13,12 @@ use super::model::MIN_NORMAL;
 pub(super) const F32_ULP: f64 = 4.0;
 /// What a gate adds to it: 1 for `exp`, half for one plus it, 2.5 for the division (as WGSL allows), half each for two products.
 const GATE_ULP: f64 = 5.0;
-/// What the statistics of a shard add to it: half an ULP of the sum, a quarter of one of its root.
-const SHARD_ULP: f64 = 0.25;
 /// Sums of squares from here up are taken as they are; smaller ones are rescued.
 const ORDINARY_SQUARES: f64 = 1.0 / (1u64 << 63) as f64 / 2.0;
 
 /// Allowed error of a norm's f32 arithmetic, in ULP.
 pub(super) fn f32_ulp(spec: &NormSpec) -> f64 {
-    let gate = if spec.gates_input() { GATE_ULP } else { 0.0 };
-    F32_ULP + gate + spec.shards().map_or(0.0, |shards| SHARD_ULP * shards as f64)
+    F32_ULP + if spec.gates_input() { GATE_ULP } else { 0.0 }
 }
 
 /// One right value, before the last rounding.
@@ -125,6 +122,16 @@ impl<'a> RowOf<'a> {
             for (i, &x) in values.iter().enumerate() {
                 look(first + i, self.right(&statistics, first + i, x));
             }
+        }
+    }
+
+    /// Calls for every row (every group of one), with its scale and how far off that may be.
+    pub fn for_each_rstd(&self, mut look: impl FnMut(usize, f64, f64)) {
+        let (hidden, group) = (self.spec.hidden as usize, self.spec.group_length() as usize);
+        for (number, values) in self.values.chunks_exact(group).enumerate() {
+            let row = self.row_statistics(values, number * group / hidden);
+            let rstd = row.moments.rstd;
+            look(number, rstd, f32_ulp(self.spec) * DType::F32.ulp(rstd) + row.off_center * rstd);
         }
     }
 

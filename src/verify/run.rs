@@ -68,7 +68,7 @@ pub async fn run_case(gpu: &Gpu, case: &Case) -> CaseReport {
 
 /// `None` where the case passed, else what is wrong.
 async fn evaluate(gpu: &Gpu, case: &Case, outcome: &mut Outcome) -> Result<Option<String>> {
-    let data = Data::new(&case.spec, case.rows, case.regime, case.weights);
+    let data = Data::beside(&case.spec, case.rows, case.regime, case.beside, case.weights);
     let rows = case.recorded.unwrap_or(case.rows);
     let special = gpu.with_caps(case.lowered.apply(gpu.caps()));
     let run = Run { gpu: &special, case, data: &data, rows };
@@ -298,8 +298,9 @@ impl Run<'_> {
     fn shape(&self, slot: Slot, arrangement: Arrangement) -> Shape {
         let spec = &self.case.spec;
         let size = spec.dtype_of(slot).map_or(4, DType::size);
+        let gap = arrangement.gap + if arrangement.uneven { 1 + slot as u64 } else { 0 };
         // Codes keep their rows at whole words.
-        let gap = if size == 1 { arrangement.gap * 4 } else { arrangement.gap };
+        let gap = if size == 1 { gap * 4 } else { gap };
         match slot.is_by_row() {
             true => Shape { size, rows: self.case.rows, length: spec.length_of(slot), stride: spec.dense_stride(slot) + gap },
             false => Shape { size, rows: 1, length: spec.length_of(slot), stride: spec.length_of(slot) },

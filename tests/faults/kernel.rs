@@ -55,7 +55,7 @@ pub(crate) const FAULTS: &[Fault] = &[
     Fault {
         name: "eps outside the root",
         from: "ordinary_scale(inverse_root(mean))",
-        to: "ordinary_scale(1.0 / (sqrt(squares * INVERSE_HIDDEN) + params.eps))",
+        to: "ordinary_scale(1.0 / (sqrt(squares * INVERSE_LENGTH) + params.eps))",
         case: "D3 eps inside the root",
         shows_on: "",
     },

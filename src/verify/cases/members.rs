@@ -161,6 +161,7 @@ pub(super) fn gated(list: &mut Vec<Case>) {
 pub(super) fn grouped(list: &mut Vec<Case>) {
     let of = |hidden| NormSpec::torch(hidden, 1e-6);
     everywhere(list, "groups", "3 groups", of(96).groups(3), of(99).groups(3));
+    everywhere(list, "groups", "3 groups with bias", of(96).groups(3).bias(DType::F32), of(99).groups(3).bias(DType::F32));
     everywhere(list, "groups", "heads", of(128).heads(8), of(63).heads(7));
     let qk = |hidden| NormSpec::gemma(hidden, 1e-6);
     everywhere(list, "groups", "query and key heads", qk(96).query_and_key_heads(4, 2), qk(91).query_and_key_heads(5, 2));
@@ -236,6 +237,11 @@ pub(super) fn shards(list: &mut Vec<Case>) {
                 list.push(Case::new("shards", format!("apply {shards} {dtype} {name}"), spec, 10).regime(regime));
             }
         }
+    }
+    // Equal statistics round the same way every time.
+    for value in [1.145, 0.617] {
+        let case = Case::new("shards", format!("apply 256, constant {value:e}"), of(96).apply(96 * 256, 256), 3);
+        list.push(case.regime(Regime::Constant(value)));
     }
     for hidden in [1, 7, 4096, 65_537] {
         list.push(Case::new("shards", format!("stats of {hidden}"), of(hidden).stats(), 5).regime(Regime::Mixed));

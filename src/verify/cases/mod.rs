@@ -2,6 +2,7 @@
 //!
 //! Cases that restate a failure seen elsewhere carry its ID, a letter and a number, at the start of their name.
 
+mod borders;
 mod family;
 mod members;
 mod numbers;
@@ -47,6 +48,10 @@ pub fn cases(tier: Tier) -> Vec<Case> {
     members::rstd(&mut list);
     members::codes(&mut list);
     members::shards(&mut list);
+    borders::uneven(&mut list);
+    borders::beside(&mut list);
+    borders::codes(&mut list);
+    borders::rescue(&mut list);
     list.retain(|case| case.tier <= tier);
     list
 }
