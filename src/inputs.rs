@@ -79,7 +79,11 @@ impl<'a> Inputs<'a> {
     pub fn validate(&self, spec: &NormSpec) -> Result<u64> {
         spec.validate()?;
         let rows = spec.rows_in("input", self.input().len() as u64)?;
-        for slot in Slot::ALL.into_iter().filter(|slot| !slot.is_written()) {
+        for slot in Slot::ALL {
+            if slot.is_written() && self.get(slot).is_some() {
+                let remedy = "leave it out: Norm::run returns what is written";
+                return Err(Error::Shape(Detail::new(slot.name(), "what a norm reads", "what it writes", remedy)));
+            }
             self.validate_one(spec, slot, rows)?;
         }
         Ok(rows)
@@ -87,7 +91,8 @@ impl<'a> Inputs<'a> {
 
     fn validate_one(&self, spec: &NormSpec, slot: Slot, rows: u64) -> Result<()> {
         let length = spec.length_of(slot) * if slot.is_by_row() { rows } else { 1 };
-        let (dtype, values) = match (spec.dtype_of(slot), self.get(slot)) {
+        let read = spec.dtype_of(slot).filter(|_| !slot.is_written());
+        let (dtype, values) = match (read, self.get(slot)) {
             (None, None) => return Ok(()),
             (Some(dtype), Some(values)) => (dtype, values),
             (Some(_), None) => {
@@ -123,6 +128,7 @@ impl<'a> Inputs<'a> {
                 ("hidden", "pass one value a channel; nothing is broadcast")
             }
             Slot::Weight | Slot::Bias => ("values of the heads", "pass one value a channel of a head, for each weight"),
+            Slot::Statistics => ("two numbers a row and shard", "gather what stats wrote as [rows, shards, 2]"),
             _ => ("the input's rows", "pass as many rows as the input has"),
         };
         Err(Error::Shape(Detail::new(

@@ -82,8 +82,13 @@ impl NormSpec {
         if let WeightOf::QueryAndKey(query) = self.weight_of
             && (query == 0 || query >= self.groups)
         {
-            let expected = format!("between 1 and {} of the {} heads", self.groups.saturating_sub(1), self.groups);
-            return wrong("query heads", &expected, query, "use NormSpec::heads where all heads share a weight");
+            let actual = format!("{query} query heads of {} heads", self.groups);
+            return wrong(
+                "query heads",
+                "at least one query head and one key head",
+                actual,
+                "use NormSpec::heads where all heads share a weight",
+            );
         }
         if let Some(length) = self.statistics_length
             && (length == 0 || length > self.group_length())

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use wgpu_rmsnorm::adapters;
-use wgpu_rmsnorm::verify::{Status, Tier, cases, run_case};
+use wgpu_rmsnorm::verify::{PIPELINES_TO_KEEP, Status, Tier, cases, run_case};
 
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
@@ -23,7 +23,9 @@ fn main() -> ExitCode {
         for case in cases(tier) {
             let gpu = gpu.clone();
             let trial = Trial::test(format!("[{name}] {}: {}", case.kind, case.name), move || {
-                match pollster::block_on(run_case(&gpu, &case)).status {
+                let report = pollster::block_on(run_case(&gpu, &case));
+                gpu.trim_pipelines(PIPELINES_TO_KEEP);
+                match report.status {
                     Status::Passed => Ok(()),
                     Status::Failed(complaint) | Status::Broken(complaint) => Err(Failed::from(complaint)),
                     // Nothing may be left out in silence: what an adapter cannot do belongs on a list.

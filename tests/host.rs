@@ -128,6 +128,10 @@ fn q4_a_thousand_calls_compile_one_kernel() {
             norm.run_blocking::<f32>(&Inputs::new(&x)).unwrap();
         }
         assert_eq!(device.pipelines(), 1);
+        device.trim_pipelines(1);
+        assert_eq!(device.pipelines(), 1, "no more than are wanted");
+        device.trim_pipelines(0);
+        assert_eq!(device.pipelines(), 0);
     }
 }
 

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use clap::{Args, ValueEnum};
 use pollster::block_on;
 use serde_json::{Map, Value, json};
-use wgpu_rmsnorm::verify::{Case, CaseReport, Outcome, Status, Tier, cases, run_case};
+use wgpu_rmsnorm::verify::{Case, CaseReport, Outcome, PIPELINES_TO_KEEP, Status, Tier, cases, run_case};
 use wgpu_rmsnorm::{Adapter, DType, GpuOptions};
 
 use crate::choice::no_adapter;
@@ -137,6 +137,7 @@ fn verify(context: &Context, adapter: &Adapter, list: &[Case]) -> Found {
         bar.set_message(format!("{}: {}", case.kind, case.name));
         let start = Instant::now();
         reports.push((block_on(run_case(&gpu, case)), start.elapsed()));
+        gpu.trim_pipelines(PIPELINES_TO_KEEP);
         bar.inc(1);
     }
     bar.finish_and_clear();

@@ -108,7 +108,7 @@ fn what_cannot_be_planned_is_explained() {
         ),
         (&["4x8", "--residual", "--place", "input=a@0", "--place", "residual_out=a@64"], "residual_out at bytes 64..192"),
         (&["4x8", "--place", "input=a@1"], "input offset: expected a multiple of 4"),
-        (&["4x8", "--place", "input=a@0:7"], "row stride: expected at least hidden"),
+        (&["4x8", "--place", "input=a@0:7"], "row stride: expected at least the 8 elements of its row"),
         (&["4x8", "--place", "input=a@0", "--place", "output=a@4"], "operands overlap"),
         (&["4x8", "--place", "input=a@18446744073709551612"], "fewer than 2^64 bytes"),
         (&["4x8", "--in-place", "--output-dtype", "f16"], "to lie over the input"),

@@ -67,7 +67,7 @@ fn a_broken_kernel_is_noticed() {
     let folder = tempfile::tempdir().unwrap();
     let broken = |arguments: &[&str]| {
         let (output, out, err) =
-            run_in(folder.path(), &[arguments, &["--fault", "pair.x + pair.y;=>(pair.x + pair.y) * 1.03;"]].concat());
+            run_in(folder.path(), &[arguments, &["--fault", "return r + opaque_one(r=>return r * 1.03 + opaque_one(r"]].concat());
         assert_eq!(output.status.code(), Some(1), "{arguments:?}: {out}{err}");
         out
     };

@@ -287,6 +287,14 @@ impl Gpu {
     pub fn pipelines(&self) -> usize {
         self.shared.pipelines.lock().unwrap_or_else(PoisonError::into_inner).len()
     }
+    /// Drops all compiled pipelines where there are more than `most`, as programs that meet ever new norms may want. What is
+    /// prepared keeps its own; what is prepared later compiles again.
+    pub fn trim_pipelines(&self, most: usize) {
+        let mut pipelines = self.shared.pipelines.lock().unwrap_or_else(PoisonError::into_inner);
+        if pipelines.len() > most {
+            pipelines.clear();
+        }
+    }
 
     pub(crate) fn digits(&self) -> &wgpu::Buffer {
         &self.shared.digits

@@ -95,12 +95,15 @@ impl Norm {
         let output = self.spec.output_dtype();
         if output != T::DTYPE {
             let weight = self.spec.weight.map_or("no weight".to_owned(), |w| format!("{w} weights"));
-            return Err(Error::DType(Detail::new(
-                "output",
-                format!("a norm that writes {}, as it is collected", T::DTYPE),
-                format!("{output}, by this spec's rule for {} input and {weight}", self.spec.input),
-                format!("collect into {output}, or set the dtype with NormSpec::output"),
-            )));
+            let (actual, remedy) = match output.is_code() {
+                true => (format!("codes in {output}"), format!("collect into {output}; Norm::run_all has scales too")),
+                false => (
+                    format!("{output}, by this spec's rule for {} input and {weight}", self.spec.input),
+                    format!("collect into {output}, or set the dtype with NormSpec::output"),
+                ),
+            };
+            let expected = format!("a norm that writes {}, as it is collected", T::DTYPE);
+            return Err(Error::DType(Detail::new("output", expected, actual, remedy)));
         }
         self.run_values(inputs).await?.into_vec()
     }

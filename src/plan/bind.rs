@@ -86,7 +86,7 @@ pub(super) fn bind(
             "operands",
             format!("at most {most} storage buffers"),
             format!("{}: {}", names.len(), names.join(", ")),
-            "replace in place, place operands side by side in one buffer, or leave one out",
+            "let outputs replace input or residual in place, or leave one out",
         )));
     }
     let chunks = pieces.iter().map(|&piece| chunk(spec, &operands, &bindings, piece, &limits)).collect::<Result<_>>()?;

@@ -45,10 +45,9 @@ impl Operand {
             )));
         }
         if slot.is_by_row() && place.row_stride < length {
-            let what = if slot.is_like_input() { format!("hidden = {length}") } else { length.to_string() };
             return Err(Error::Shape(Detail::new(
                 format!("{slot} row stride"),
-                format!("at least {what} elements"),
+                format!("at least the {length} elements of its row"),
                 place.row_stride.to_string(),
                 "strides count elements, not bytes; columns are always dense",
             )));

@@ -15,4 +15,4 @@ pub use cases::{HIDDEN, MORE_HIDDEN, cases};
 pub use data::{Data, Regime, Weights};
 pub use model::{Mismatch, Outcome, check};
 #[cfg(feature = "gpu")]
-pub use run::{CaseReport, Status, run_case};
+pub use run::{CaseReport, PIPELINES_TO_KEEP, Status, run_case};

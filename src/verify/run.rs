@@ -52,6 +52,9 @@ pub struct CaseReport {
     pub outcome: Outcome,
 }
 
+/// Compiled pipelines that are worth keeping from case to case: thousands of them take gigabytes.
+pub const PIPELINES_TO_KEEP: usize = 128;
+
 /// Runs one case. Errors of the library are failures of the case, but for a device that is too small, which is a reason to skip.
 pub async fn run_case(gpu: &Gpu, case: &Case) -> CaseReport {
     let mut outcome = Outcome::default();
