@@ -40,7 +40,8 @@ fn deviations(row: Row, o: u32, center: f32, exponent: i32, rescued: bool) -> Oc
 // The moments of a row, of its elements or of them times 2^-exponent. Called by all invocations of a workgroup.
 fn moments(slot: u32, invocation: u32, row: Row, exponent: i32, rescued: bool) -> Moments {
     let first = sized_octet(row, 0u, exponent, rescued)[0].x;
-    for (var lane = invocation; lane < OCTET_LANES; lane += WIDTH) {
+    for (var turn = 0u; turn < LANE_TURNS; turn++) {
+        let lane = lane_of(turn, invocation);
         begin_blocks();
         for (var block = 0u; block < BLOCKS; block++) {
             var sum = Octet(vec4<f32>(0.0), vec4<f32>(0.0));
@@ -50,12 +51,12 @@ fn moments(slot: u32, invocation: u32, row: Row, exponent: i32, rescued: bool) -
             }
             join_block(block, sum);
         }
-        keep_pair(slot, lane, joined_blocks());
+        keep_pair(slot, turn, invocation, joined_blocks());
     }
     let mean = first + opaque_one(join_lanes(slot, invocation) * INVERSE_LENGTH);
-    // What follows writes the workgroup memory that this one read.
-    workgroupBarrier();
-    for (var lane = invocation; lane < OCTET_LANES; lane += WIDTH) {
+    release_lanes();
+    for (var turn = 0u; turn < LANE_TURNS; turn++) {
+        let lane = lane_of(turn, invocation);
         begin_blocks();
         begin_deviation_blocks();
         for (var block = 0u; block < BLOCKS; block++) {
@@ -70,8 +71,8 @@ fn moments(slot: u32, invocation: u32, row: Row, exponent: i32, rescued: bool) -
             join_block(block, sum);
             join_deviation_block(block, deviation_sum);
         }
-        keep_pair(slot, lane, joined_blocks());
-        keep_pair(ROWS_AT_ONCE + slot, lane, joined_deviation_blocks());
+        keep_pair(slot, turn, invocation, joined_blocks());
+        keep_pair(ROWS_AT_ONCE + slot, turn, invocation, joined_deviation_blocks());
     }
     let squares = join_lanes(slot, invocation);
     let off = join_lanes(ROWS_AT_ONCE + slot, invocation);

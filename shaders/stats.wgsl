@@ -19,11 +19,10 @@ fn main(
     let slot = index / WIDTH;
     let invocation = index % WIDTH;
     for (var turn = 0u; turn < ROUNDS; turn++) {
-        let number = first + turn * ROWS_AT_ONCE;
-        if (number >= rows) {
+        if (row_number(first, 0u, turn) >= rows) {
             break;
         }
-        let row = row_at(number + slot, rows);
+        let row = row_at(row_number(first, slot, turn), rows);
         let squares = plain_sum(slot, invocation, row);
         var statistic = Statistic(squares, 0);
         let needed = needs_rescue(squares, squares);
@@ -36,7 +35,6 @@ fn main(
         if (invocation == 0u && row.present) {
             store_statistic(row, statistic);
         }
-        // The next turn writes the workgroup memory that this one read.
-        workgroupBarrier();
+        release_lanes();
     }
 }

@@ -2,8 +2,9 @@
 
 use clap::Args;
 use pollster::block_on;
-use wgpu_rmsnorm::{Adapter, Gpu, GpuOptions};
+use wgpu_rmsnorm::{Adapter, Gpu, GpuOptions, wgpu};
 
+use crate::bench::TIMESTAMPS;
 use crate::failure::Failure;
 use crate::output::COMMON;
 
@@ -55,13 +56,32 @@ impl Choice {
         Ok((adapter, gpu))
     }
 
+    /// The best adapter, opened with its timestamps, where it has them, and tested.
+    pub fn timed_gpu(&self) -> Result<(Adapter, Gpu), Failure> {
+        let adapter = self.adapters()?.into_iter().next().ok_or_else(no_adapter)?;
+        let descriptor = wgpu::DeviceDescriptor {
+            label: Some("bench"),
+            required_limits: adapter.wgpu().limits(),
+            required_features: adapter.wgpu().features() & TIMESTAMPS,
+            ..Default::default()
+        };
+        let opened = block_on(adapter.wgpu().request_device(&descriptor));
+        let (device, queue) = opened
+            .map_err(|error| Failure::new(format_args!("{adapter}: does not open: {error}"), "choose another with --adapter"))?;
+        let gpu = block_on(Gpu::from_wgpu_blocking(device, queue)?.tested())?;
+        Ok((adapter, self.broken(gpu)))
+    }
+
     /// An adapter, opened.
     pub fn open(&self, adapter: &Adapter, options: &GpuOptions) -> Result<Gpu, Failure> {
-        let gpu = block_on(Gpu::open(adapter, options))?;
-        Ok(match &self.fault {
+        Ok(self.broken(block_on(Gpu::open(adapter, options))?))
+    }
+
+    fn broken(&self, gpu: Gpu) -> Gpu {
+        match &self.fault {
             None => gpu,
             Some(Fault { from, to }) => gpu.with_fault(from, to),
-        })
+        }
     }
 }
 

@@ -31,6 +31,11 @@ impl Failure {
         Self::new(format_args!("{}: {problem}", file.display()), remedy)
     }
 
+    /// A result that a check found wrong.
+    pub fn wrong(problem: impl fmt::Display) -> Self {
+        Self { message: format!("{problem}; run `wgpu-rmsnorm verify`"), code: WRONG }
+    }
+
     /// The exit code.
     pub fn code(&self) -> ExitCode {
         ExitCode::from(self.code)

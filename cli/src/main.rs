@@ -2,6 +2,7 @@
 
 mod activations;
 mod apply;
+mod bench;
 mod check_model;
 mod checkpoint;
 mod choice;
@@ -73,6 +74,8 @@ enum Command {
     Apply(Box<apply::Options>),
     /// Run every RMSNorm of a checkpoint with its own weights on the GPU, and compare
     CheckModel(check_model::Options),
+    /// Time norms beside copies of the same bytes on the same adapter
+    Bench(bench::Options),
     /// Show how a norm would be computed: the plan, the shader, and all that another host needs
     Explain(explain::Options),
     /// Print a shell's completion script
@@ -105,6 +108,7 @@ fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
         Command::Verify(options) => verify::run(&options, context),
         Command::Apply(options) => apply::run(&options, context),
         Command::CheckModel(options) => check_model::run(&options, context),
+        Command::Bench(options) => bench::run(&options, context),
         Command::Explain(options) => explain::run(&options, context),
         Command::Completions(options) => manual::completions(&options),
         Command::Man(options) => manual::man(&options),

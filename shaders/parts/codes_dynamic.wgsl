@@ -1,25 +1,9 @@
 // Codes by a scale of each row: max|y| / LARGEST_CODE, at least the smallest normal number, 1 for a row of zeros. It is written.
 // Where r · max|x · w| is max|y|, the first sweep has found it already (parts/note_product.wgsl); where it is not, or left f32's
 // range, y is computed twice.
-var<workgroup> tops: array<atomic<u32>, ROWS_AT_ONCE>;
-
 fn top_of(v: Octet) -> u32 {
     let four = max(magnitude_bits(v[0]), magnitude_bits(v[1]));
     return max(max(four.x, four.y), max(four.z, four.w));
-}
-
-// The largest bits that the invocations of a row found. Called by all invocations.
-fn join_tops(slot: u32, invocation: u32, top: u32) -> u32 {
-    if (invocation == 0u) {
-        atomicStore(&tops[slot], 0u);
-    }
-    workgroupBarrier();
-    atomicMax(&tops[slot], top);
-    workgroupBarrier();
-    let joined = atomicLoad(&tops[slot]);
-    // What follows may clear it.
-    workgroupBarrier();
-    return joined;
 }
 
 // The largest |y| that an invocation computes.
@@ -42,12 +26,12 @@ fn top_result(invocation: u32, row: Row, scale: Scale) -> u32 {
 }
 
 fn codes_of(slot: u32, invocation: u32, row: Row, scale: Scale) -> f32 {
-    let product = join_tops(slot, invocation, noted_top);
+    let product = join_maxima(slot, invocation, noted_top);
     noted_top = 0u;
     var top = bitcast<f32>(product) * scale.factor;
     let needed = !PRODUCT_WILL_DO || scale.rescued || product < 0x0d800000u || product >= 0x71800000u;
     if (any_rescue(slot, invocation, needed && row.present)) {
-        let result = join_tops(slot, invocation, top_result(invocation, row, scale));
+        let result = join_maxima(slot, invocation, top_result(invocation, row, scale));
         if (needed) {
             top = bitcast<f32>(result);
         }

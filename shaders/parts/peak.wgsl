@@ -1,7 +1,6 @@
 // How a row's largest magnitude is told: 0 for zeros, else its exponent plus LARGEST_EXPONENT, or one of these.
 const PEAK_INFINITE: u32 = 0x10000u;
 const PEAK_NAN: u32 = 0x10001u;
-var<workgroup> peaks: array<atomic<u32>, ROWS_AT_ONCE>;
 
 fn peak_of_four(fraction: vec4<f32>, exponent: vec4<i32>) -> u32 {
     let magnitude = magnitude_bits(fraction);
@@ -14,18 +13,12 @@ fn peak_of_four(fraction: vec4<f32>, exponent: vec4<i32>) -> u32 {
 
 // The largest magnitude of a row. Called by all invocations of a workgroup.
 fn peak_of(slot: u32, invocation: u32, row: Row) -> u32 {
-    if (invocation == 0u) {
-        atomicStore(&peaks[slot], 0u);
-    }
-    workgroupBarrier();
     var peak = 0u;
     for (var step = 0u; step < INPUT_STEPS; step++) {
         let s = split_or_zero(row, step * WIDTH + invocation);
         peak = max(peak, max(peak_of_four(s.low, s.low_exponent), peak_of_four(s.high, s.high_exponent)));
     }
-    atomicMax(&peaks[slot], peak);
-    workgroupBarrier();
-    return atomicLoad(&peaks[slot]);
+    return join_maxima(slot, invocation, peak);
 }
 
 fn exponent_of_peak(peak: u32) -> i32 {

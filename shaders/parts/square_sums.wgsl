@@ -38,8 +38,8 @@ fn scaled_square_sums(row: Row, lane: u32, exponent: i32) -> Octet {
 
 // The sum of squares of a row as it is.
 fn plain_sum(slot: u32, invocation: u32, row: Row) -> f32 {
-    for (var lane = invocation; lane < OCTET_LANES; lane += WIDTH) {
-        keep_pair(slot, lane, square_sums(row, lane));
+    for (var turn = 0u; turn < LANE_TURNS; turn++) {
+        keep_pair(slot, turn, invocation, square_sums(row, lane_of(turn, invocation)));
     }
     return join_lanes(slot, invocation);
 }
@@ -48,8 +48,8 @@ fn plain_sum(slot: u32, invocation: u32, row: Row) -> f32 {
 fn rescued_sum(slot: u32, invocation: u32, row: Row) -> Statistic {
     let peak = peak_of(slot, invocation, row);
     let exponent = exponent_of_peak(peak);
-    for (var lane = invocation; lane < OCTET_LANES; lane += WIDTH) {
-        keep_pair(slot, lane, scaled_square_sums(row, lane, exponent));
+    for (var turn = 0u; turn < LANE_TURNS; turn++) {
+        keep_pair(slot, turn, invocation, scaled_square_sums(row, lane_of(turn, invocation), exponent));
     }
     let squares = join_lanes(slot, invocation);
     // What is not finite spoils the row. The sums were of no use then, but their barriers are everyone's.

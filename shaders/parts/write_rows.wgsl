@@ -17,12 +17,11 @@ fn main(
     var before = ordinary_scale(0.0);
 
     for (var turn = 0u; turn < ROUNDS; turn++) {
-        let number = first + turn * ROWS_AT_ONCE;
-        if (number >= rows + shift) {
+        if (row_number(first, 0u, turn) >= rows + shift) {
             break;
         }
         // With a shift, the first number wraps: that row is absent.
-        let row = row_at(number + slot - shift, rows);
+        let row = row_at(row_number(first, slot, turn) - shift, rows);
         var scale = row_scale(slot, invocation, row);
         keep_rstd(row, invocation, scale);
         scale.codes = codes_of(slot, invocation, row, scale);
@@ -54,7 +53,6 @@ fn main(
         }
         store_edges(row, rows, lead, invocation, scale, before);
         before = scale;
-        // The next turn writes the workgroup memory that this one read.
-        workgroupBarrier();
+        release_lanes();
     }
 }

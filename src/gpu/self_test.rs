@@ -25,7 +25,7 @@ pub struct SelfTest {
 impl SelfTest {
     pub(super) async fn run(gpu: &Gpu) -> Result<Self> {
         // The plainest first: it is what the others are compared with.
-        let outcomes = [Rung::Looped, Rung::Multi].map(|rung| (rung, Outcome::default())).to_vec();
+        let outcomes = [Rung::Looped, Rung::Multi, Rung::Solo].map(|rung| (rung, Outcome::default())).to_vec();
         let mut found = Self { outcomes, differing: Vec::new() };
         let gpu = gpu.with_caps(crate::plan::Caps { rungs: Rungs::ALL, ..*gpu.caps() });
         for (dtype, hidden) in [(DType::F32, 200), (DType::F16, 513), (DType::BF16, 1000)] {
@@ -56,7 +56,7 @@ impl SelfTest {
     /// [`Error::SelfTest`] where the plainest rung is wrong already.
     pub fn rungs(&self) -> Result<Rungs> {
         if self.passed(Rung::Looped) {
-            return Ok(Rungs { looped: true, multi: self.passed(Rung::Multi) });
+            return Ok(Rungs { looped: true, multi: self.passed(Rung::Multi), solo: self.passed(Rung::Solo) });
         }
         let wrong = self.outcomes.iter().find(|(rung, _)| *rung == Rung::Looped).and_then(|(_, o)| o.mismatches.first());
         Err(Error::SelfTest {

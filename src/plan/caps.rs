@@ -21,17 +21,20 @@ pub struct Rungs {
     pub multi: bool,
     /// Whether [`Rung::Looped`] may be planned.
     pub looped: bool,
+    /// Whether [`Rung::Solo`] may be planned.
+    pub solo: bool,
 }
 
 impl Rungs {
     /// All of them.
-    pub const ALL: Rungs = Rungs { multi: true, looped: true };
+    pub const ALL: Rungs = Rungs { multi: true, looped: true, solo: true };
 
     /// Whether `rung` is among them.
     pub const fn contains(self, rung: Rung) -> bool {
         match rung {
             Rung::Multi => self.multi,
             Rung::Looped => self.looped,
+            Rung::Solo => self.solo,
         }
     }
 }

@@ -36,17 +36,21 @@ pub enum Rung {
     Multi,
     /// One workgroup a row (or a pair of rows that share words), which reads it twice, for any length.
     Looped,
+    /// One invocation a row, as many rows at a time as a register has lanes: neither barriers nor workgroup memory. For software
+    /// drivers.
+    Solo,
 }
 
 impl Rung {
     /// All of them.
-    pub const ALL: [Rung; 2] = [Rung::Multi, Rung::Looped];
+    pub const ALL: [Rung; 3] = [Rung::Multi, Rung::Looped, Rung::Solo];
 
     /// The rung's name in lower case.
     pub const fn name(self) -> &'static str {
         match self {
             Rung::Multi => "multi",
             Rung::Looped => "looped",
+            Rung::Solo => "solo",
         }
     }
 }
@@ -56,7 +60,7 @@ impl FromStr for Rung {
     type Err = Error;
     fn from_str(name: &str) -> Result<Self> {
         Rung::ALL.into_iter().find(|rung| rung.name() == name).ok_or_else(|| {
-            Error::Plan(Detail::new("rung", Rung::ALL.map(Rung::name).join(" or "), format!("{name:?}"), "choose one of these"))
+            Error::Plan(Detail::new("rung", Rung::ALL.map(Rung::name).join(", "), format!("{name:?}"), "choose one of these"))
         })
     }
 }
@@ -203,8 +207,11 @@ impl Plan {
         let width = 1u64 << widest.ilog2();
         let inner_rows = rows.saturating_mul(spec.groups);
         let shares = Shares::new(spec, &order, caps, inner_rows, width, shared_words, force.rung)?;
+        let width = if shares.rung == Rung::Solo { 1 } else { width };
         check_iterations(spec, &order, width, shares.rounds)?;
-        check_workgroup_memory(spec, &order, caps, shares.rows_at_once)?;
+        if shares.rung != Rung::Solo {
+            check_workgroup_memory(spec, &order, caps, shares.rows_at_once)?;
+        }
 
         let rows_a_group = shares.rows_at_once * shares.rounds;
         let (bindings, chunks) = bind::bind(spec, caps, layout, rows, rows_a_group, &access)?;
@@ -293,14 +300,19 @@ fn fold(groups: u64, limit: u64) -> [u32; 2] {
     [x as u32, y as u32]
 }
 
-/// Case O11: what one invocation does at most, range rescue included, stays well below 65,535 iterations.
-fn check_iterations(spec: &NormSpec, order: &Order, width: u64, rounds: u64) -> Result<()> {
+/// Loop iterations of one invocation at most, range rescue included.
+fn iterations(spec: &NormSpec, order: &Order, width: u64, rounds: u64) -> u64 {
     let steps = order.octets().max(order.whole_octets()).div_ceil(width);
     let lanes = order.octet_lanes() / width;
     // A mean, and a maximum of the result, each take as much again.
     let sweeps = 1 + u64::from(spec.centered) + u64::from(spec.writes_scale());
     let joined = 2 * spec.shards().unwrap_or(0);
-    let iterations = rounds * (sweeps * (3 * steps + lanes * (6 * order.blocks() + 8) + 16) + joined);
+    rounds * (sweeps * (3 * steps + lanes * (6 * order.blocks() + 8) + 16) + joined)
+}
+
+/// Case O11: they stay well below 65,535.
+fn check_iterations(spec: &NormSpec, order: &Order, width: u64, rounds: u64) -> Result<()> {
+    let iterations = iterations(spec, order, width, rounds);
     if iterations <= MOST_ITERATIONS {
         return Ok(());
     }

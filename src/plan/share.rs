@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Caps, DeviceKind, Order, Rung, SharedWords};
+use super::{Caps, DeviceKind, MOST_ITERATIONS, Order, Rung, SharedWords, iterations};
 use crate::error::{Detail, Error, Result};
 use crate::spec::NormSpec;
 
@@ -12,6 +12,8 @@ const WORTH_A_GROUP: u64 = 2048;
 const GPU_GROUP: u64 = 128;
 /// Workgroups that every core of a software driver should find, so that none stands idle: the rows are shared out over this many.
 const GROUPS_TO_KEEP: u64 = 64;
+/// Workgroups of an invocation a row that there should be at least.
+const SOLO_GROUPS: u64 = 4;
 /// Rows that a workgroup takes at most.
 const MOST_ROUNDS: u64 = 32;
 
@@ -30,6 +32,10 @@ pub(super) enum Reason {
     Forced,
     FailedSelfTest,
     FewRows,
+    /// Solo: rows fill the lanes of a register.
+    Register {
+        rows: u64,
+    },
     /// Multi: what a row keeps busy is less than a workgroup should have.
     Short {
         has: u64,
@@ -78,9 +84,14 @@ impl Shares {
         // Powers of two, so that similar numbers of rows share a kernel.
         let rounds = (1u64 << rounds.ilog2()).next_multiple_of(unit);
         let several = at_once * rounds > unit;
+        let solo = Self::solo(order, caps, rows, unit);
+        let has_enough = rows >= solo.0 * solo.1 * SOLO_GROUPS && iterations(spec, order, 1, solo.1) <= MOST_ITERATIONS;
         let allowed = |rung| caps.rungs.contains(rung);
         let (rung, reason) = match forced {
             Some(rung) => (rung, Reason::Forced),
+            None if caps.kind == DeviceKind::Cpu && has_enough && allowed(Rung::Solo) => {
+                (Rung::Solo, Reason::Register { rows: solo.0 })
+            }
             None if several && rows > unit && allowed(Rung::Multi) => (Rung::Multi, Reason::Short { has, should_have, of }),
             None if several && rows > unit => (Rung::Looped, Reason::FailedSelfTest),
             None if rows <= unit => (Rung::Looped, Reason::FewRows),
@@ -100,8 +111,18 @@ impl Shares {
             Rung::Looped => (1, unit),
             Rung::Multi if several => (at_once, rounds),
             Rung::Multi => (1, 2 * unit),
+            Rung::Solo => solo,
         };
         Ok(Self { rung, rows_at_once, rounds, reason })
+    }
+
+    /// Rows at once, and turns, of workgroups whose invocations each have a row.
+    fn solo(order: &Order, caps: &Caps, rows: u64, unit: u64) -> (u64, u64) {
+        let lanes = u64::from(caps.subgroup_max.clamp(4, 32)).min(u64::from(caps.max_invocations.max(1)));
+        let at_once = 1u64 << lanes.ilog2();
+        let wanted = WORTH_A_GROUP * 8 / (order.hidden * at_once);
+        let rounds = wanted.clamp(1, MOST_ROUNDS).min(rows / (at_once * GROUPS_TO_KEEP)).max(1);
+        (at_once, (1u64 << rounds.ilog2()).next_multiple_of(unit))
     }
 }
 
@@ -118,6 +139,9 @@ impl fmt::Display for Reason {
             Reason::Forced => write!(f, "it was asked for"),
             Reason::FailedSelfTest => write!(f, "the device failed the self-test of the rung multi"),
             Reason::FewRows => write!(f, "there are no more rows to share a workgroup"),
+            Reason::Register { rows } => {
+                write!(f, "a register has {rows} lanes, one a row: nothing is shared, and software pays for every barrier")
+            }
             Reason::Short { has, should_have, of } => {
                 write!(f, "a row has {has} {of}, and a workgroup should have {should_have}")
             }

@@ -5,7 +5,7 @@ use super::{buffer_of, is_atomic, operand_before, words};
 use crate::dtype::DType;
 use crate::gate::Activation;
 use crate::groups::WeightOf;
-use crate::plan::{Access, Plan, SharedWords};
+use crate::plan::{Access, Plan, Rung, SharedWords};
 use crate::slot::Slot;
 use crate::spec::NormSpec;
 
@@ -120,12 +120,20 @@ impl Text {
     /// How the values of a row are summed.
     pub fn sums(&mut self, plan: &Plan) {
         self.rest_octets(plan);
-        self.tree("", plan.order.blocks());
-        for part in [part!("lanes"), part!("lane_sums"), part!("peak")] {
+        let order = &plan.order;
+        self.tree("", "Octet", order.blocks());
+        if plan.rung == Rung::Solo {
+            self.tree("lane_", "vec2<f32>", order.octet_lanes());
+            self.tree("second_lane_", "vec2<f32>", order.octet_lanes());
+            self.add(part!("lanes_alone"));
+        } else {
+            self.add(part!("lanes_shared"));
+        }
+        for part in [part!("lane_sums"), part!("peak")] {
             self.add(part);
         }
         match plan.spec.centered {
-            true => self.tree("deviation_", plan.order.blocks()),
+            true => self.tree("deviation_", "Octet", order.blocks()),
             false => self.add(part!("square_sums")),
         }
     }

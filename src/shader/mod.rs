@@ -14,7 +14,7 @@ macro_rules! part {
 mod members;
 mod text;
 
-use crate::plan::{Access, Binding, Plan, ROW_DIGITS, SharedWords};
+use crate::plan::{Access, Binding, Plan, ROW_DIGITS, Rung, SharedWords};
 use crate::slot::Slot;
 use crate::spec::NormSpec;
 use text::Text;
@@ -73,6 +73,7 @@ pub(crate) fn compose(plan: &Plan) -> Shader {
     for part in [part!("root"), part!("range")] {
         text.add(part);
     }
+    text.add(if plan.rung == Rung::Solo { part!("turns_alone") } else { part!("turns_shared") });
     if spec.shards().is_none() {
         text.sums(plan);
     }

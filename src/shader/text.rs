@@ -50,6 +50,8 @@ impl Text {
             ("WORKGROUP_SIZE", plan.workgroup_size().into()),
             ("INPUT_STEPS", order.octets().div_ceil(width)),
             ("OUTPUT_STEPS", order.whole_octets().div_ceil(width)),
+            ("LANE_TURNS", order.octet_lanes().div_ceil(width)),
+            ("LANE_BITS", order.octet_lanes().ilog2().into()),
             ("SLOT_PAIRS", slot_pairs),
             ("LANE_PAIRS", slot_pairs * u64::from(plan.rows_at_once) * (1 + u64::from(spec.centered))),
         ];
@@ -102,31 +104,34 @@ impl Text {
         self.line(format_args!("    return {};\n}}\n", digits.join(" | ")));
     }
 
-    /// The tree over the blocks of a lane, as a binary counter of partial sums: level k holds the sum of 2^k blocks. An array
-    /// of levels would need no text of its own, but local arrays indexed by a variable are what old shader compilers give up
-    /// on (case O2).
-    pub fn tree(&mut self, name: &str, blocks: u64) {
-        let top = blocks.max(1).ilog2();
+    /// A binary tree over `terms` of a type, as a counter of partial sums: level k holds the sum of 2^k terms. An array of levels would
+    /// need no text of its own, but local arrays indexed by a variable are what old shader compilers give up on (case O2).
+    pub fn tree(&mut self, name: &str, kind: &str, terms: u64) {
+        let zero = if kind == "Octet" { "Octet(vec4<f32>(0.0), vec4<f32>(0.0))".to_owned() } else { format!("{kind}(0.0)") };
+        let top = terms.max(1).ilog2();
         for level in 0..=top {
-            self.line(format_args!("var<private> {name}level_{level}: Octet;"));
+            self.line(format_args!("var<private> {name}level_{level}: {kind};"));
         }
         self.line(format_args!("\nfn begin_{name}blocks() {{"));
         for level in 0..=top {
-            self.line(format_args!("    {name}level_{level} = Octet(vec4<f32>(0.0), vec4<f32>(0.0));"));
+            self.line(format_args!("    {name}level_{level} = {zero};"));
         }
         self.line(format_args!(
-            "}}\n\n// Adds a block: a carry runs up while levels are taken.\nfn join_{name}block(block: u32, sum: Octet) {{"
+            "}}\n\n// Adds one: a carry runs up while levels are taken.\nfn join_{name}block(index: u32, sum: {kind}) {{"
         ));
         self.line(format_args!("    var carry = sum;"));
         for level in 0..top {
             self.line(format_args!(
-                "    if ((block & {}u) == 0u) {{\n        {name}level_{level} = carry;\n        return;\n    }}",
+                "    if ((index & {}u) == 0u) {{\n        {name}level_{level} = carry;\n        return;\n    }}",
                 1u64 << level
             ));
             self.line(format_args!("    carry = {name}level_{level} + carry;"));
         }
-        self.line(format_args!("    {name}level_{top} = carry;\n}}\n\n// The sum of all blocks: the levels that are taken, from the lowest.\nfn joined_{name}blocks() -> Octet {{"));
-        let taken: Vec<_> = (0..=top).filter(|level| blocks >> level & 1 == 1).collect();
+        self.line(format_args!(
+            "    {name}level_{top} = carry;\n}}\n\n// The sum of all: the levels that are taken, from the lowest."
+        ));
+        self.line(format_args!("fn joined_{name}blocks() -> {kind} {{"));
+        let taken: Vec<_> = (0..=top).filter(|level| terms >> level & 1 == 1).collect();
         let mut sum = String::new();
         for level in taken {
             sum = if sum.is_empty() { format!("{name}level_{level}") } else { format!("({name}level_{level} + {sum})") };

@@ -1,15 +1,19 @@
+// The lanes of a row join in workgroup memory: several invocations work on a row. (Where one does: lanes_alone.wgsl.)
+
 // For every row at once: a pair of sums (of two neighbouring lanes) for each octet lane.
 var<workgroup> lane_pairs: array<vec2<f32>, LANE_PAIRS>;
-// For every row at once: whether it needs the rescue. And whether any does.
+// For every row at once: a maximum; and whether it needs the rescue. And whether any does.
+var<workgroup> maxima: array<atomic<u32>, ROWS_AT_ONCE>;
 var<workgroup> rescue_row: array<u32, ROWS_AT_ONCE>;
 var<workgroup> rescue_any: u32;
 
-fn component_sum(v: vec4<f32>) -> f32 {
-    return (v.x + v.y) + (v.z + v.w);
+// The lanes of an invocation: every WIDTH-th.
+fn lane_of(turn: u32, invocation: u32) -> u32 {
+    return turn * WIDTH + invocation;
 }
 
-fn keep_pair(slot: u32, lane: u32, sums: Octet) {
-    lane_pairs[slot * SLOT_PAIRS + lane] = vec2<f32>(component_sum(sums[0]), component_sum(sums[1]));
+fn keep_pair(slot: u32, turn: u32, invocation: u32, sums: Octet) {
+    lane_pairs[slot * SLOT_PAIRS + lane_of(turn, invocation)] = pair_of(sums);
 }
 
 // Joins the lanes of a row by halving: v with v + L/2, then L/4, down to 1. Called by all invocations, after keep_pair.
@@ -34,6 +38,20 @@ fn join_lanes(slot: u32, invocation: u32) -> f32 {
     let four_3 = lane_pairs[first + 3u] + lane_pairs[first + 7u];
     let pair = (four_0 + four_2) + (four_1 + four_3);
     return pair.x + pair.y;
+}
+
+// The largest of what the invocations of a row found. Called by all invocations.
+fn join_maxima(slot: u32, invocation: u32, found: u32) -> u32 {
+    if (invocation == 0u) {
+        atomicStore(&maxima[slot], 0u);
+    }
+    workgroupBarrier();
+    atomicMax(&maxima[slot], found);
+    workgroupBarrier();
+    let largest = atomicLoad(&maxima[slot]);
+    // What follows may clear it.
+    workgroupBarrier();
+    return largest;
 }
 
 // Whether any row of the workgroup needs the rescue: the same answer for all invocations, for there are barriers in there.

@@ -1,0 +1,138 @@
+//! What copying the same bytes costs on the same adapter: the floor under a norm.
+
+use wgpu_rmsnorm::Gpu;
+use wgpu_rmsnorm::wgpu::{self, CommandEncoder};
+
+use super::clock::Clock;
+use crate::failure::Failure;
+
+/// Bytes of one access, invocations of a workgroup, and accesses of an invocation, of each kernel.
+const KERNELS: [[u64; 3]; 9] =
+    [[4, 64, 1], [4, 256, 1], [8, 64, 1], [16, 8, 4], [16, 32, 1], [16, 32, 4], [16, 64, 1], [16, 256, 1], [16, 256, 4]];
+/// How often each is tried before one is chosen.
+const TRIES: usize = 5;
+
+/// A kernel that copies, bound to what it copies.
+pub struct Copy {
+    pipeline: wgpu::ComputePipeline,
+    bind_group: wgpu::BindGroup,
+    workgroups: [u32; 2],
+    /// Its accesses and its workgroup, in words.
+    pub name: String,
+}
+
+/// The copies of as many bytes.
+pub struct Copies {
+    source: wgpu::Buffer,
+    target: wgpu::Buffer,
+    bytes: u64,
+    /// The fastest kernel.
+    pub best: Copy,
+}
+
+impl Copies {
+    /// Tries all kernels that can copy `bytes` and keeps the fastest.
+    pub fn new(gpu: &Gpu, bytes: u64, clock: &mut Clock) -> Result<Self, Failure> {
+        let bytes = bytes.next_multiple_of(16).min(gpu.caps().max_binding / 16 * 16);
+        let buffer = |usage| {
+            gpu.device().create_buffer(&wgpu::BufferDescriptor {
+                label: Some("copy"),
+                size: bytes,
+                usage: wgpu::BufferUsages::STORAGE | usage,
+                mapped_at_creation: false,
+            })
+        };
+        let source = buffer(wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST);
+        let target = buffer(wgpu::BufferUsages::COPY_DST);
+        // Pages that nobody wrote may all be one page.
+        gpu.queue().write_buffer(&source, 0, &vec![0x3f; bytes as usize]);
+        let mut best: Option<(f64, Copy)> = None;
+        for kernel in KERNELS {
+            let copy = Copy::new(gpu, &source, &target, bytes, kernel);
+            let mut fastest = f64::INFINITY;
+            for _ in 0..TRIES {
+                let seconds = clock.seconds(|encoder| {
+                    copy.record(encoder);
+                    Ok(())
+                })?;
+                fastest = fastest.min(seconds.unwrap_or(f64::INFINITY));
+            }
+            if best.as_ref().is_none_or(|(time, _)| fastest < *time) {
+                best = Some((fastest, copy));
+            }
+        }
+        let (_, best) = best.ok_or_else(|| Failure::new("no kernel copies", "report the driver"))?;
+        Ok(Self { source, target, bytes, best })
+    }
+
+    /// Bytes read and written.
+    pub fn traffic(&self) -> u64 {
+        2 * self.bytes
+    }
+
+    /// wgpu's own copy of the same bytes.
+    pub fn record_plain(&self, encoder: &mut CommandEncoder) {
+        encoder.copy_buffer_to_buffer(&self.source, 0, &self.target, 0, self.bytes);
+    }
+}
+
+impl Copy {
+    fn new(gpu: &Gpu, source: &wgpu::Buffer, target: &wgpu::Buffer, bytes: u64, [access, size, each]: [u64; 3]) -> Self {
+        let words = bytes / access;
+        let groups = words.div_ceil(size * each);
+        let width = groups.min(u64::from(gpu.caps().max_workgroups));
+        let element = match access {
+            4 => "u32",
+            8 => "vec2<u32>",
+            _ => "vec4<u32>",
+        };
+        let wgsl = format!(
+            "@group(0) @binding(0) var<storage, read> source: array<{element}>;\n\
+             @group(0) @binding(1) var<storage, read_write> to: array<{element}>;\n\
+             @compute @workgroup_size({size})\n\
+             fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) index: u32) {{\n\
+                 let first = (group.y * {width}u + group.x) * {span}u + index;\n\
+                 for (var k = 0u; k < {each}u; k++) {{\n\
+                     let i = first + k * {size}u;\n\
+                     if (i < {words}u) {{\n\
+                         to[i] = source[i];\n\
+                     }}\n\
+                 }}\n\
+             }}\n",
+            span = size * each,
+        );
+        let device = gpu.device();
+        let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
+            label: Some("copy"),
+            source: wgpu::ShaderSource::Wgsl(wgsl.into()),
+        });
+        let pipeline = device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+            label: Some("copy"),
+            layout: None,
+            module: &module,
+            entry_point: Some("main"),
+            compilation_options: wgpu::PipelineCompilationOptions::default(),
+            cache: None,
+        });
+        let entries = [(0, source), (1, target)]
+            .map(|(binding, buffer)| wgpu::BindGroupEntry { binding, resource: buffer.as_entire_binding() });
+        let bind_group = device.create_bind_group(&wgpu::BindGroupDescriptor {
+            label: Some("copy"),
+            layout: &pipeline.get_bind_group_layout(0),
+            entries: &entries,
+        });
+        let name = format!("{element} x {each}, workgroups of {size}");
+        Self { pipeline, bind_group, workgroups: [width as u32, groups.div_ceil(width) as u32], name }
+    }
+
+    pub fn record(&self, encoder: &mut CommandEncoder) {
+        let mut pass = encoder.begin_compute_pass(&Default::default());
+        self.record_in(&mut pass);
+    }
+
+    pub fn record_in(&self, pass: &mut wgpu::ComputePass<'_>) {
+        pass.set_pipeline(&self.pipeline);
+        pass.set_bind_group(0, &self.bind_group, &[]);
+        pass.dispatch_workgroups(self.workgroups[0], self.workgroups[1], 1);
+    }
+}

@@ -1,0 +1,121 @@
+//! How fast norms are, beside copies of the same bytes in the same run.
+
+mod clock;
+mod copies;
+mod measure;
+mod report;
+mod shape;
+mod work;
+
+use std::process::ExitCode;
+
+use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use wgpu_rmsnorm::{Access, Force, Rung};
+
+use crate::failure::Failure;
+use crate::output::{note, say};
+use crate::{Context, progress};
+use clock::Clock;
+pub use clock::TIMESTAMPS;
+use copies::Copies;
+use measure::measure;
+use report::Line;
+use shape::Shape;
+use work::{Dtypes, Operation, Work};
+
+/// Options of `bench`.
+#[derive(Debug, Args)]
+#[command(after_help = "Sets of shapes: decode (1 to 64 rows of 2048 to 16384), prefill, heads, long, odd, llama, peers.\n\n\
+    GB/s counts every operand once: rows read and rows written, weights, what is written beside. The copy beside it is the fastest \
+    of several kernels that read and write half of these bytes each. All take turns in the same run; a time is the median of many \
+    submits, each of several norms. Ratios mean something on a busy machine, times do not.")]
+pub struct Options {
+    /// Shapes, ROWSxCHANNELS, or sets of them by name [default: prefill decode heads odd]
+    #[arg(value_name = "SHAPE")]
+    shapes: Vec<String>,
+    /// The operations
+    #[arg(long, value_enum, value_delimiter = ',', default_value = "norm")]
+    op: Vec<Operation>,
+    /// The dtypes
+    #[arg(long, value_enum, value_delimiter = ',', default_value = "f32,f16,bf16")]
+    dtype: Vec<Dtypes>,
+    /// Seconds for each line
+    #[arg(long, default_value_t = 1.0)]
+    seconds: f64,
+    /// Trust the wall clock alone, also where the device has timestamps
+    #[arg(long)]
+    wall_clock: bool,
+    /// Only this rung
+    #[arg(long, value_parser = PossibleValuesParser::new(Rung::ALL.map(Rung::name)).try_map(|name| name.parse::<Rung>()))]
+    rung: Option<Rung>,
+    /// No access wider than this
+    #[arg(long, value_parser = PossibleValuesParser::new(Access::ALL.map(Access::name)).try_map(|name| name.parse::<Access>()))]
+    access: Option<Access>,
+    /// At most this many invocations a row
+    #[arg(long, value_name = "INVOCATIONS", value_parser = clap::value_parser!(u32).range(1..))]
+    width: Option<u32>,
+}
+
+impl Options {
+    fn shapes(&self) -> Result<Vec<Shape>, Failure> {
+        let named: Vec<&str> = match self.shapes.is_empty() {
+            true => vec!["prefill", "decode", "heads", "odd"],
+            false => self.shapes.iter().map(String::as_str).collect(),
+        };
+        let parse = |text: &&str| shape::parse(text).map_err(|problem| Failure::new(format_args!("{text:?}"), problem));
+        Ok(named.iter().map(parse).collect::<Result<Vec<_>, _>>()?.concat())
+    }
+
+    fn force(&self) -> Force {
+        let mut force = Force::default();
+        (force.rung, force.access, force.width) = (self.rung, self.access, self.width);
+        force
+    }
+}
+
+/// Times everything and prints a table.
+pub fn run(options: &Options, context: &Context) -> Result<ExitCode, Failure> {
+    let report = context.json.report()?;
+    let shapes = options.shapes()?;
+    if !(options.seconds > 0.0 && options.seconds <= 600.0) {
+        let problem = format_args!("--seconds: expected a number up to 600, got {}", options.seconds);
+        return Err(Failure::new(problem, "1 is usual"));
+    }
+    let (adapter, gpu) = context.choice.timed_gpu()?;
+    let mut clock = Clock::new(&gpu, !options.wall_clock);
+    if report.wants_text() {
+        say!("{adapter}\nTimed by {}\n", clock.name());
+    }
+    let bar = progress::of_pieces((shapes.len() * options.op.len() * options.dtype.len()) as u64);
+    let mut lines = Vec::new();
+    let mut copies: Option<(u64, Copies)> = None;
+    for &operation in &options.op {
+        for &shape in &shapes {
+            for &dtypes in &options.dtype {
+                bar.set_message(format!("{} {}x{} {}", operation.name(), shape[0], shape[1], dtypes.name()));
+                let work = Work::new(&gpu, operation.spec(shape[1], dtypes), shape, options.force())?;
+                work.check(&gpu)?;
+                let half = work.bytes() / 2;
+                let copies = match &mut copies {
+                    Some((bytes, copies)) if *bytes == half => copies,
+                    other => &mut other.insert((half, Copies::new(&gpu, half, &mut clock)?)).1,
+                };
+                let timed = measure(&work, copies, &mut clock, options.seconds)?;
+                lines.push(Line::new(operation, dtypes, shape, &work, copies, &timed));
+                gpu.trim_pipelines(wgpu_rmsnorm::verify::PIPELINES_TO_KEEP);
+                bar.inc(1);
+            }
+        }
+    }
+    bar.finish_and_clear();
+    if clock.dropped > 0 {
+        note(format_args!("{} submits had timestamps of zero or out of order, and do not count", clock.dropped));
+    }
+    if report.wants_text() {
+        report::print(&lines);
+    }
+    let device = adapter.to_string();
+    report.write(&lines.iter().map(|line| line.json(&device)).collect())?;
+    Ok(ExitCode::SUCCESS)
+}
