@@ -40,42 +40,34 @@ fn deviations(row: Row, o: u32, center: f32, exponent: i32, rescued: bool) -> Oc
 // The moments of a row, of its elements or of them times 2^-exponent. Called by all invocations of a workgroup.
 fn moments(slot: u32, invocation: u32, row: Row, exponent: i32, rescued: bool) -> Moments {
     let first = sized_octet(row, 0u, exponent, rescued)[0].x;
-    for (var turn = 0u; turn < LANE_TURNS; turn++) {
+    for (var turn = 0u; turn < BLOCK_TURNS; turn++) {
         let lane = lane_of(turn, invocation);
-        begin_blocks();
-        for (var block = 0u; block < BLOCKS; block++) {
-            var sum = Octet(vec4<f32>(0.0), vec4<f32>(0.0));
-            let end = min((block + 1u) * BLOCK, STEPS);
-            for (var step = block * BLOCK; step < end; step++) {
-                sum += deviations(row, step * OCTET_LANES + lane, first, exponent, rescued);
-            }
-            join_block(block, sum);
+        let block = block_of(turn);
+        var sum = Octet(vec4<f32>(0.0), vec4<f32>(0.0));
+        let end = min((block + 1u) * BLOCK, STEPS);
+        for (var step = block * BLOCK; step < end; step++) {
+            sum += deviations(row, step * OCTET_LANES + lane, first, exponent, rescued);
         }
-        keep_pair(slot, turn, invocation, joined_blocks());
+        join_block(slot, lane, block, sum);
     }
     let mean = first + opaque_one(join_lanes(slot, invocation) * INVERSE_LENGTH);
     release_lanes();
-    for (var turn = 0u; turn < LANE_TURNS; turn++) {
+    for (var turn = 0u; turn < BLOCK_TURNS; turn++) {
         let lane = lane_of(turn, invocation);
-        begin_blocks();
-        begin_deviation_blocks();
-        for (var block = 0u; block < BLOCKS; block++) {
-            var sum = Octet(vec4<f32>(0.0), vec4<f32>(0.0));
-            var deviation_sum = sum;
-            let end = min((block + 1u) * BLOCK, STEPS);
-            for (var step = block * BLOCK; step < end; step++) {
-                let d = deviations(row, step * OCTET_LANES + lane, mean, exponent, rescued);
-                deviation_sum += d;
-                sum += squares_of(d);
-            }
-            join_block(block, sum);
-            join_deviation_block(block, deviation_sum);
+        let block = block_of(turn);
+        var sum = Octet(vec4<f32>(0.0), vec4<f32>(0.0));
+        var deviation_sum = sum;
+        let end = min((block + 1u) * BLOCK, STEPS);
+        for (var step = block * BLOCK; step < end; step++) {
+            let d = deviations(row, step * OCTET_LANES + lane, mean, exponent, rescued);
+            deviation_sum += d;
+            sum += squares_of(d);
         }
-        keep_pair(slot, turn, invocation, joined_blocks());
-        keep_pair(ROWS_AT_ONCE + slot, turn, invocation, joined_deviation_blocks());
+        join_block(slot, lane, block, sum);
+        join_second_block(slot, lane, block, deviation_sum);
     }
     let squares = join_lanes(slot, invocation);
-    let off = join_lanes(ROWS_AT_ONCE + slot, invocation);
+    let off = join_second_lanes(slot, invocation);
     let mean_low = opaque_one(off * INVERSE_LENGTH);
     let corrected = squares - opaque_one(off * mean_low);
     return Moments(mean, mean_low, select(corrected, 0.0, corrected < 0.0));

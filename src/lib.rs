@@ -65,7 +65,7 @@
 //! `vulkan`, `metal`, `dx12`, `webgpu` (default) and `gles` pass through to wgpu.
 
 #![deny(missing_docs)]
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 #![cfg_attr(not(feature = "gpu"), allow(rustdoc::broken_intra_doc_links, reason = "the text above speaks of the host layer too"))]
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 

@@ -1,5 +1,5 @@
 // f16 in the halves of a word, the lower half first. Decoding is exact, subnormals included; encoding rounds to nearest, ties
-// to even, in integers, for WGSL leaves the direction of pack2x16float open: 65519.99 -> 65504, 65520 -> infinity.
+// to even, by ourselves, for WGSL leaves the direction of pack2x16float open: 65519.99 -> 65504, 65520 -> infinity.
 fn decode_f16(words: vec4<u32>) -> Octet {
     return Octet(
         vec4<f32>(unpack2x16float(words.x), unpack2x16float(words.y)),
@@ -13,20 +13,16 @@ fn decode_f16_one(half: u32) -> f32 {
 
 fn encode_f16_four(v: vec4<f32>) -> vec4<u32> {
     let bits = bitcast<vec4<u32>>(v);
-    let sign = (bits >> vec4<u32>(16u)) & vec4<u32>(0x8000u);
     let magnitude = bits & vec4<u32>(0x7fffffffu);
-    // From 2^-14 up: the exponent moves from bias 127 to 15, and 13 bits of the fraction go.
-    let even = (magnitude >> vec4<u32>(13u)) & vec4<u32>(1u);
-    let normal = (magnitude - vec4<u32>(0x38000000u) + vec4<u32>(0xfffu) + even) >> vec4<u32>(13u);
-    // Below: the significand counts steps of 2^-24. From 2^-25 down to zero, nothing is left.
-    let shift = clamp(vec4<u32>(126u) - min(magnitude >> vec4<u32>(23u), vec4<u32>(126u)), vec4<u32>(1u), vec4<u32>(25u));
-    let significand = (magnitude & vec4<u32>(0x7fffffu)) | vec4<u32>(0x800000u);
-    let tie = (significand >> shift) & vec4<u32>(1u);
-    let subnormal = (significand + (vec4<u32>(1u) << (shift - vec4<u32>(1u))) - vec4<u32>(1u) + tie) >> shift;
-    var half = select(normal, subnormal, magnitude < vec4<u32>(0x38800000u));
-    half = select(half, vec4<u32>(0x7c00u), magnitude >= vec4<u32>(0x477ff000u));
-    half = select(half, vec4<u32>(0x7e00u), magnitude > vec4<u32>(0x7f800000u));
-    return sign | half;
+    let sign = (bits ^ magnitude) >> vec4<u32>(16u);
+    // From 2^-14 up: the exponent moves from bias 127 to 15, and 13 bits of the fraction go. 2^16 is where infinity stands.
+    let bounded = min(magnitude, vec4<u32>(0x47800000u));
+    let even = (bounded >> vec4<u32>(13u)) & vec4<u32>(1u);
+    let normal = (bounded + (even + vec4<u32>(0xc8000fffu))) >> vec4<u32>(13u);
+    // Below: beside 1/2 an f32 has steps of 2^-24, as subnormal halves have.
+    let subnormal = bitcast<vec4<u32>>(bitcast<vec4<f32>>(magnitude) + vec4<f32>(0.5)) - vec4<u32>(0x3f000000u);
+    let half = select(normal, subnormal, magnitude < vec4<u32>(0x38800000u));
+    return sign | select(half, vec4<u32>(0x7e00u), magnitude > vec4<u32>(0x7f800000u));
 }
 
 fn encode_f16(v: Octet) -> vec4<u32> {

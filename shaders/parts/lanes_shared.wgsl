@@ -7,13 +7,21 @@ var<workgroup> maxima: array<atomic<u32>, ROWS_AT_ONCE>;
 var<workgroup> rescue_row: array<u32, ROWS_AT_ONCE>;
 var<workgroup> rescue_any: u32;
 
-// The lanes of an invocation: every WIDTH-th.
+// An invocation has every WIDTH-th lane, and adds all blocks of one before it goes on to the next.
 fn lane_of(turn: u32, invocation: u32) -> u32 {
-    return turn * WIDTH + invocation;
+    return turn / BLOCKS * WIDTH + invocation;
 }
 
-fn keep_pair(slot: u32, turn: u32, invocation: u32, sums: Octet) {
-    lane_pairs[slot * SLOT_PAIRS + lane_of(turn, invocation)] = pair_of(sums);
+fn block_of(turn: u32) -> u32 {
+    return turn % BLOCKS;
+}
+
+// Takes the sum of a block of a lane.
+fn join_block(slot: u32, lane: u32, block: u32, sum: Octet) {
+    join_levels(block, sum);
+    if (block == BLOCKS - 1u) {
+        lane_pairs[slot * SLOT_PAIRS + lane] = pair_of(joined_levels());
+    }
 }
 
 // Joins the lanes of a row by halving: v with v + L/2, then L/4, down to 1. Called by all invocations, after keep_pair.

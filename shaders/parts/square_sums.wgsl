@@ -1,55 +1,42 @@
-// The squares of two neighbouring lanes, in the order of src/plan/order.rs. Only in the last step may a lane have less than a
-// whole octet. The loops are kept rolled: software drivers take long to compile loads, and unrolling gained nothing there.
-fn square_sums(row: Row, lane: u32) -> Octet {
-    begin_blocks();
-    for (var block = 0u; block < BLOCKS; block++) {
-        var sum = Octet(vec4<f32>(0.0), vec4<f32>(0.0));
-        let end = min((block + 1u) * BLOCK, FULL_STEPS);
-        for (var step = block * BLOCK; step < end; step++) {
-            let o = step * OCTET_LANES + lane;
-            let x = value_at(row, o * 8u);
-            note_octet(row, o, x);
-            sum += squares_of(x);
-        }
-        if (STEPS > FULL_STEPS && block == BLOCKS - 1u) {
-            let o = FULL_STEPS * OCTET_LANES + lane;
-            let x = octet_or_zero(row, o);
-            note_octet(row, o, x);
-            sum += squares_of(x);
-        }
-        join_block(block, sum);
+// The squares of the quads of a block, which a lane adds one after the other: of two neighbouring lanes, in the order of
+// src/plan/order.rs. Only in the last step may a lane have less than a whole octet. The loops are kept rolled: software drivers take
+// long to compile loads, and unrolling gained nothing there.
+fn block_of_squares(row: Row, lane: u32, block: u32) -> Octet {
+    var sum = Octet(vec4<f32>(0.0), vec4<f32>(0.0));
+    let end = min((block + 1u) * BLOCK, FULL_STEPS);
+    for (var step = block * BLOCK; step < end; step++) {
+        let o = step * OCTET_LANES + lane;
+        let x = value_at(row, o * 8u);
+        note_octet(row, o, x);
+        sum += squares_of(x);
     }
-    return joined_blocks();
+    if (STEPS > FULL_STEPS && block == BLOCKS - 1u) {
+        let o = FULL_STEPS * OCTET_LANES + lane;
+        let x = octet_or_zero(row, o);
+        note_octet(row, o, x);
+        sum += squares_of(x);
+    }
+    return sum;
 }
 
 // The same of scaled elements, in the same order.
-fn scaled_square_sums(row: Row, lane: u32, exponent: i32) -> Octet {
-    begin_blocks();
-    for (var block = 0u; block < BLOCKS; block++) {
-        var sum = Octet(vec4<f32>(0.0), vec4<f32>(0.0));
-        let end = min((block + 1u) * BLOCK, STEPS);
-        for (var step = block * BLOCK; step < end; step++) {
-            sum += squares_of(scaled(split_or_zero(row, step * OCTET_LANES + lane), exponent));
-        }
-        join_block(block, sum);
+fn block_of_scaled_squares(row: Row, lane: u32, block: u32, exponent: i32) -> Octet {
+    var sum = Octet(vec4<f32>(0.0), vec4<f32>(0.0));
+    let end = min((block + 1u) * BLOCK, STEPS);
+    for (var step = block * BLOCK; step < end; step++) {
+        sum += squares_of(scaled(split_or_zero(row, step * OCTET_LANES + lane), exponent));
     }
-    return joined_blocks();
-}
-
-// The sum of squares of a row as it is.
-fn plain_sum(slot: u32, invocation: u32, row: Row) -> f32 {
-    for (var turn = 0u; turn < LANE_TURNS; turn++) {
-        keep_pair(slot, turn, invocation, square_sums(row, lane_of(turn, invocation)));
-    }
-    return join_lanes(slot, invocation);
+    return sum;
 }
 
 // The sum of squares of a row by rescue. Called by all invocations of a workgroup; the barriers are in uniform control flow.
 fn rescued_sum(slot: u32, invocation: u32, row: Row) -> Statistic {
     let peak = peak_of(slot, invocation, row);
     let exponent = exponent_of_peak(peak);
-    for (var turn = 0u; turn < LANE_TURNS; turn++) {
-        keep_pair(slot, turn, invocation, scaled_square_sums(row, lane_of(turn, invocation), exponent));
+    for (var turn = 0u; turn < BLOCK_TURNS; turn++) {
+        let lane = lane_of(turn, invocation);
+        let block = block_of(turn);
+        join_block(slot, lane, block, block_of_scaled_squares(row, lane, block, exponent));
     }
     let squares = join_lanes(slot, invocation);
     // What is not finite spoils the row. The sums were of no use then, but their barriers are everyone's.

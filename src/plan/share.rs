@@ -14,6 +14,8 @@ const GPU_GROUP: u64 = 128;
 const GROUPS_TO_KEEP: u64 = 64;
 /// Workgroups of an invocation a row that there should be at least.
 const SOLO_GROUPS: u64 = 4;
+/// Octet lanes that an invocation adds side by side at most.
+const SOLO_LANES: u64 = 16;
 /// Rows that a workgroup takes at most.
 const MOST_ROUNDS: u64 = 32;
 
@@ -85,7 +87,9 @@ impl Shares {
         let rounds = (1u64 << rounds.ilog2()).next_multiple_of(unit);
         let several = at_once * rounds > unit;
         let solo = Self::solo(order, caps, rows, unit);
-        let has_enough = rows >= solo.0 * solo.1 * SOLO_GROUPS && iterations(spec, order, 1, solo.1) <= MOST_ITERATIONS;
+        let has_enough = rows >= solo.0 * solo.1 * SOLO_GROUPS
+            && order.octet_lanes() <= SOLO_LANES
+            && iterations(spec, order, 1, solo.1) <= MOST_ITERATIONS;
         let allowed = |rung| caps.rungs.contains(rung);
         let (rung, reason) = match forced {
             Some(rung) => (rung, Reason::Forced),

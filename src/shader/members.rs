@@ -120,21 +120,28 @@ impl Text {
     /// How the values of a row are summed.
     pub fn sums(&mut self, plan: &Plan) {
         self.rest_octets(plan);
-        let order = &plan.order;
-        self.tree("", "Octet", order.blocks());
-        if plan.rung == Rung::Solo {
-            self.tree("lane_", "vec2<f32>", order.octet_lanes());
-            self.tree("second_lane_", "vec2<f32>", order.octet_lanes());
-            self.add(part!("lanes_alone"));
-        } else {
-            self.add(part!("lanes_shared"));
+        let sums = if plan.spec.centered { &["", "second_"][..] } else { &[""] };
+        for name in sums {
+            match plan.rung {
+                Rung::Solo => self.lanes_alone(name, &plan.order),
+                Rung::Multi | Rung::Looped => self.levels(name, plan.order.blocks()),
+            }
+        }
+        self.add(if plan.rung == Rung::Solo { part!("lanes_alone") } else { part!("lanes_shared") });
+        if plan.spec.centered && plan.rung != Rung::Solo {
+            self.add(part!("lanes_shared_second"));
         }
         for part in [part!("lane_sums"), part!("peak")] {
             self.add(part);
         }
-        match plan.spec.centered {
-            true => self.tree("deviation_", "Octet", order.blocks()),
-            false => self.add(part!("square_sums")),
+        if plan.spec.centered {
+            return;
+        }
+        self.add(part!("square_sums"));
+        match plan.rung {
+            // A gate is long: once is enough.
+            Rung::Solo if !plan.spec.gates_input() => self.plain_sum_alone(&plan.order),
+            _ => self.add(part!("plain_sum")),
         }
     }
 

@@ -4,7 +4,7 @@ use std::fmt::{Arguments, Write as _};
 
 use super::{Bound, bound, is_atomic, words};
 use crate::groups::WeightOf;
-use crate::plan::{BLOCK, Plan, ROW_DIGITS};
+use crate::plan::{BLOCK, Order, Plan, ROW_DIGITS};
 use crate::slot::Slot;
 
 #[derive(Default)]
@@ -50,8 +50,7 @@ impl Text {
             ("WORKGROUP_SIZE", plan.workgroup_size().into()),
             ("INPUT_STEPS", order.octets().div_ceil(width)),
             ("OUTPUT_STEPS", order.whole_octets().div_ceil(width)),
-            ("LANE_TURNS", order.octet_lanes().div_ceil(width)),
-            ("LANE_BITS", order.octet_lanes().ilog2().into()),
+            ("BLOCK_TURNS", order.blocks() * order.octet_lanes().div_ceil(width)),
             ("SLOT_PAIRS", slot_pairs),
             ("LANE_PAIRS", slot_pairs * u64::from(plan.rows_at_once) * (1 + u64::from(spec.centered))),
         ];
@@ -104,38 +103,70 @@ impl Text {
         self.line(format_args!("    return {};\n}}\n", digits.join(" | ")));
     }
 
-    /// A binary tree over `terms` of a type, as a counter of partial sums: level k holds the sum of 2^k terms. An array of levels would
-    /// need no text of its own, but local arrays indexed by a variable are what old shader compilers give up on (case O2).
-    pub fn tree(&mut self, name: &str, kind: &str, terms: u64) {
-        let zero = if kind == "Octet" { "Octet(vec4<f32>(0.0), vec4<f32>(0.0))".to_owned() } else { format!("{kind}(0.0)") };
-        let top = terms.max(1).ilog2();
+    /// The tree over the blocks of a lane, as a binary counter of partial sums: level k holds the sum of 2^k blocks. An array of levels
+    /// would need no text of its own, but local arrays indexed by a variable are what old shader compilers give up on (case O2).
+    pub fn levels(&mut self, name: &str, blocks: u64) {
+        let top = blocks.max(1).ilog2();
         for level in 0..=top {
-            self.line(format_args!("var<private> {name}level_{level}: {kind};"));
-        }
-        self.line(format_args!("\nfn begin_{name}blocks() {{"));
-        for level in 0..=top {
-            self.line(format_args!("    {name}level_{level} = {zero};"));
+            self.line(format_args!("var<private> {name}level_{level}: Octet;"));
         }
         self.line(format_args!(
-            "}}\n\n// Adds one: a carry runs up while levels are taken.\nfn join_{name}block(index: u32, sum: {kind}) {{"
+            "\n// Adds a block: a carry runs up while levels are taken.\nfn join_{name}levels(block: u32, sum: Octet) {{"
         ));
         self.line(format_args!("    var carry = sum;"));
         for level in 0..top {
             self.line(format_args!(
-                "    if ((index & {}u) == 0u) {{\n        {name}level_{level} = carry;\n        return;\n    }}",
+                "    if ((block & {}u) == 0u) {{\n        {name}level_{level} = carry;\n        return;\n    }}",
                 1u64 << level
             ));
             self.line(format_args!("    carry = {name}level_{level} + carry;"));
         }
         self.line(format_args!(
-            "    {name}level_{top} = carry;\n}}\n\n// The sum of all: the levels that are taken, from the lowest."
+            "    {name}level_{top} = carry;\n}}\n\n// The sum of all blocks: the levels that are taken, from the lowest."
         ));
-        self.line(format_args!("fn joined_{name}blocks() -> {kind} {{"));
-        let taken: Vec<_> = (0..=top).filter(|level| terms >> level & 1 == 1).collect();
+        self.line(format_args!("fn joined_{name}levels() -> Octet {{"));
+        let taken: Vec<_> = (0..=top).filter(|level| blocks >> level & 1 == 1).collect();
         let mut sum = String::new();
         for level in taken {
             sum = if sum.is_empty() { format!("{name}level_{level}") } else { format!("({name}level_{level} + {sum})") };
         }
         self.line(format_args!("    return {sum};\n}}\n"));
+    }
+
+    /// The lanes of a row that one invocation has to itself: a tree of blocks for each, and the tree over them.
+    pub fn lanes_alone(&mut self, name: &str, order: &Order) {
+        let lanes = order.octet_lanes();
+        for lane in 0..lanes {
+            self.levels(&format!("{name}lane_{lane}_"), order.blocks());
+        }
+        self.line(format_args!(
+            "// Takes the sum of a block of a lane.\nfn join_{name}block(slot: u32, lane: u32, block: u32, sum: Octet) {{"
+        ));
+        self.line(format_args!("    switch lane {{"));
+        for lane in 0..lanes {
+            let case = if lane + 1 < lanes { format!("case {lane}u") } else { "default".to_owned() };
+            self.line(format_args!("        {case}: {{\n            join_{name}lane_{lane}_levels(block, sum);\n        }}"));
+        }
+        self.line(format_args!("    }}\n}}\n\n// Joins the lanes by halving: v with v + L/2, then L/4, down to 1."));
+        self.line(format_args!("fn join_{name}lanes(slot: u32, invocation: u32) -> f32 {{"));
+        let mut sums: Vec<_> = (0..lanes).map(|lane| format!("pair_of(joined_{name}lane_{lane}_levels())")).collect();
+        while sums.len() > 1 {
+            let upper = sums.split_off(sums.len() / 2);
+            sums = sums.iter().zip(&upper).map(|(low, high)| format!("({low} + {high})")).collect();
+        }
+        self.line(format_args!("    let pair = {};\n    return pair.x + pair.y;\n}}\n", sums.concat()));
+    }
+
+    /// The sum of squares of a row that one invocation has to itself, every lane by name: what a loop over them would cost, software
+    /// drivers pay for every block.
+    pub fn plain_sum_alone(&mut self, order: &Order) {
+        self.line(format_args!(
+            "// The sum of squares of a row as it is.\nfn plain_sum(slot: u32, invocation: u32, row: Row) -> f32 {{"
+        ));
+        self.line(format_args!("    for (var block = 0u; block < BLOCKS; block++) {{"));
+        for lane in 0..order.octet_lanes() {
+            self.line(format_args!("        join_lane_{lane}_levels(block, block_of_squares(row, {lane}u, block));"));
+        }
+        self.line(format_args!("    }}\n    return join_lanes(slot, invocation);\n}}\n"));
     }
 }
