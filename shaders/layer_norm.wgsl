@@ -40,11 +40,11 @@ fn deviations(row: Row, o: u32, center: f32, exponent: i32, rescued: bool) -> Oc
 // The moments of a row, of its elements or of them times 2^-exponent. Called by all invocations of a workgroup.
 fn moments(slot: u32, invocation: u32, row: Row, exponent: i32, rescued: bool) -> Moments {
     let first = sized_octet(row, 0u, exponent, rescued)[0].x;
-    for (var turn = 0u; turn < BLOCK_TURNS; turn++) {
+    for (var turn = 0u; turn < rolled(BLOCK_TURNS); turn++) {
         let lane = lane_of(turn, invocation);
         let block = block_of(turn);
         var sum = Octet(vec4<f32>(0.0), vec4<f32>(0.0));
-        let end = min((block + 1u) * BLOCK, STEPS);
+        let end = min((block + 1u) * BLOCK, rolled(STEPS));
         for (var step = block * BLOCK; step < end; step++) {
             sum += deviations(row, step * OCTET_LANES + lane, first, exponent, rescued);
         }
@@ -52,12 +52,12 @@ fn moments(slot: u32, invocation: u32, row: Row, exponent: i32, rescued: bool) -
     }
     let mean = first + opaque_one(join_lanes(slot, invocation) * INVERSE_LENGTH);
     release_lanes();
-    for (var turn = 0u; turn < BLOCK_TURNS; turn++) {
+    for (var turn = 0u; turn < rolled(BLOCK_TURNS); turn++) {
         let lane = lane_of(turn, invocation);
         let block = block_of(turn);
         var sum = Octet(vec4<f32>(0.0), vec4<f32>(0.0));
         var deviation_sum = sum;
-        let end = min((block + 1u) * BLOCK, STEPS);
+        let end = min((block + 1u) * BLOCK, rolled(STEPS));
         for (var step = block * BLOCK; step < end; step++) {
             let d = deviations(row, step * OCTET_LANES + lane, mean, exponent, rescued);
             deviation_sum += d;

@@ -9,7 +9,7 @@ fn top_of(v: Octet) -> u32 {
 // The largest |y| that an invocation computes.
 fn top_result(invocation: u32, row: Row, scale: Scale) -> u32 {
     var top = 0u;
-    for (var step = 0u; step < OUTPUT_STEPS; step++) {
+    for (var step = 0u; step < rolled(OUTPUT_STEPS); step++) {
         let unit = step * WIDTH + invocation;
         if (unit < HIDDEN / 8u) {
             let i = unit * 8u;

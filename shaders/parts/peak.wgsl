@@ -14,7 +14,7 @@ fn peak_of_four(fraction: vec4<f32>, exponent: vec4<i32>) -> u32 {
 // The largest magnitude of a row. Called by all invocations of a workgroup.
 fn peak_of(slot: u32, invocation: u32, row: Row) -> u32 {
     var peak = 0u;
-    for (var step = 0u; step < INPUT_STEPS; step++) {
+    for (var step = 0u; step < rolled(INPUT_STEPS); step++) {
         let s = split_or_zero(row, step * WIDTH + invocation);
         peak = max(peak, max(peak_of_four(s.low, s.low_exponent), peak_of_four(s.high, s.high_exponent)));
     }

@@ -3,7 +3,7 @@
 // long to compile loads, and unrolling gained nothing there.
 fn block_of_squares(row: Row, lane: u32, block: u32) -> Octet {
     var sum = Octet(vec4<f32>(0.0), vec4<f32>(0.0));
-    let end = min((block + 1u) * BLOCK, FULL_STEPS);
+    let end = min((block + 1u) * BLOCK, rolled(FULL_STEPS));
     for (var step = block * BLOCK; step < end; step++) {
         let o = step * OCTET_LANES + lane;
         let x = value_at(row, o * 8u);
@@ -22,7 +22,7 @@ fn block_of_squares(row: Row, lane: u32, block: u32) -> Octet {
 // The same of scaled elements, in the same order.
 fn block_of_scaled_squares(row: Row, lane: u32, block: u32, exponent: i32) -> Octet {
     var sum = Octet(vec4<f32>(0.0), vec4<f32>(0.0));
-    let end = min((block + 1u) * BLOCK, STEPS);
+    let end = min((block + 1u) * BLOCK, rolled(STEPS));
     for (var step = block * BLOCK; step < end; step++) {
         sum += squares_of(scaled(split_or_zero(row, step * OCTET_LANES + lane), exponent));
     }
@@ -33,7 +33,7 @@ fn block_of_scaled_squares(row: Row, lane: u32, block: u32, exponent: i32) -> Oc
 fn rescued_sum(slot: u32, invocation: u32, row: Row) -> Statistic {
     let peak = peak_of(slot, invocation, row);
     let exponent = exponent_of_peak(peak);
-    for (var turn = 0u; turn < BLOCK_TURNS; turn++) {
+    for (var turn = 0u; turn < rolled(BLOCK_TURNS); turn++) {
         let lane = lane_of(turn, invocation);
         let block = block_of(turn);
         join_block(slot, lane, block, block_of_scaled_squares(row, lane, block, exponent));

@@ -29,7 +29,7 @@ fn main(
         let lead = lead_of(row);
         let units = select(0u, (HIDDEN - lead) / 8u, row.present);
         if (!scale.rescued) {
-            for (var step = 0u; step < OUTPUT_STEPS; step++) {
+            for (var step = 0u; step < rolled(OUTPUT_STEPS); step++) {
                 let unit = step * WIDTH + invocation;
                 if (unit < units) {
                     let i = lead + unit * 8u;
@@ -39,7 +39,7 @@ fn main(
                 }
             }
         } else {
-            for (var step = 0u; step < OUTPUT_STEPS; step++) {
+            for (var step = 0u; step < rolled(OUTPUT_STEPS); step++) {
                 let unit = step * WIDTH + invocation;
                 if (unit < units) {
                     let i = lead + unit * 8u;

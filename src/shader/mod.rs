@@ -14,7 +14,7 @@ macro_rules! part {
 mod members;
 mod text;
 
-use crate::plan::{Access, Binding, Plan, ROW_DIGITS, Rung, SharedWords};
+use crate::plan::{Access, Binding, DeviceKind, Plan, ROW_DIGITS, Rung, SharedWords};
 use crate::slot::Slot;
 use crate::spec::NormSpec;
 use text::Text;
@@ -61,6 +61,7 @@ pub(crate) fn compose(plan: &Plan) -> Shader {
     text.bindings(plan);
     text.add(part!("rows"));
     text.add(part!("opaque"));
+    text.add(if plan.caps.kind == DeviceKind::Cpu { part!("loops_rolled") } else { part!("loops_free") });
     text.add(part!("octet"));
     text.row_count();
     text.codecs(spec);

@@ -163,7 +163,7 @@ impl Text {
         self.line(format_args!(
             "// The sum of squares of a row as it is.\nfn plain_sum(slot: u32, invocation: u32, row: Row) -> f32 {{"
         ));
-        self.line(format_args!("    for (var block = 0u; block < BLOCKS; block++) {{"));
+        self.line(format_args!("    for (var block = 0u; block < rolled(BLOCKS); block++) {{"));
         for lane in 0..order.octet_lanes() {
             self.line(format_args!("        join_lane_{lane}_levels(block, block_of_squares(row, {lane}u, block));"));
         }
