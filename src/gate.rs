@@ -51,8 +51,6 @@ impl FromStr for Activation {
 pub struct Gate {
     /// Its dtype.
     pub dtype: DType,
-    /// What its elements open to.
-    pub activation: Activation,
     /// Whether it multiplies the input or the result.
     pub order: AddOrder,
     /// Whether a result is rounded to the norm's own dtype before it is gated.
@@ -60,7 +58,7 @@ pub struct Gate {
 }
 
 impl NormSpec {
-    /// The same with a gate in `dtype` on the input: `norm(x · silu(z))`, the product in f32. Mamba 2
+    /// The same with a gate in `dtype` on the input, in place of any other gate: `norm(x · silu(z))`, the product in f32. Mamba 2
     /// (`norm_before_gate = False`).
     ///
     /// ```
@@ -72,11 +70,11 @@ impl NormSpec {
     /// # Ok::<(), wgpu_rmsnorm::Error>(())
     /// ```
     pub const fn gate_input(mut self, dtype: DType) -> Self {
-        self.gate = Some(Gate { dtype, activation: Activation::Silu, order: AddOrder::Before, rounded: false });
+        self.gate = Some(Gate { dtype, order: AddOrder::Before, rounded: false });
         self
     }
 
-    /// The same with a gate in `dtype` on the result: `norm(x) · silu(z)` in f32, rounded once. Under a definition that rounds
+    /// The same with a gate in `dtype` on the result, in place of any other gate: `norm(x) · silu(z)` in f32, rounded once. Under a definition that rounds
     /// before the weight the norm's result is rounded to its own dtype first, as its authors' code does (Qwen3-Next).
     ///
     /// ```
@@ -88,11 +86,11 @@ impl NormSpec {
     /// ```
     pub const fn gate_output(mut self, dtype: DType) -> Self {
         let rounded = !matches!(self.cast, CastOrder::AfterWeight);
-        self.gate = Some(Gate { dtype, activation: Activation::Silu, order: AddOrder::After, rounded });
+        self.gate = Some(Gate { dtype, order: AddOrder::After, rounded });
         self
     }
 
-    /// The same with a gate that opens by its sigmoid rather than by SiLU. Without a gate it changes nothing.
+    /// The same with a gate that opens by its sigmoid rather than by SiLU. (A norm without a gate is refused.)
     ///
     /// ```
     /// use wgpu_rmsnorm::{DType, Inputs, NormSpec, reference};
@@ -102,9 +100,7 @@ impl NormSpec {
     /// # Ok::<(), wgpu_rmsnorm::Error>(())
     /// ```
     pub const fn sigmoid(mut self) -> Self {
-        if let Some(gate) = &mut self.gate {
-            gate.activation = Activation::Sigmoid;
-        }
+        self.activation = Activation::Sigmoid;
         self
     }
 

@@ -98,7 +98,7 @@ impl<'a> Inputs<'a> {
             (Some(_), None) => {
                 return Err(Error::Shape(Detail::new(
                     slot.name(),
-                    format!("{length} elements, for the norm has a {slot}"),
+                    format!("{length} elements, for the norm reads {slot}"),
                     "none",
                     format!("pass the {slot}, or make a norm without one"),
                 )));
@@ -106,7 +106,7 @@ impl<'a> Inputs<'a> {
             (None, Some(_)) => {
                 return Err(Error::Shape(Detail::new(
                     slot.name(),
-                    format!("none, for the norm has no {slot}"),
+                    format!("none, for the norm reads no {slot}"),
                     "one",
                     format!("leave the {slot} out, or make a norm with one"),
                 )));

@@ -1,4 +1,4 @@
-//! RMSNorm and its relatives as WGSL compute kernels, with a host layer on [wgpu]: for every row of the last dimension,
+//! RMSNorm and its relatives as WGSL compute kernels, with a host layer on wgpu: for every row of the last dimension,
 //! `y = x / sqrt(mean(x²) + eps) · weight (+ bias)`, in f32, f16 and bf16, on Vulkan, Metal, DX12 and WebGPU. LayerNorm; a
 //! residual before or after; gates; groups, heads and partial statistics; the scale of each row; codes of 8 bits; rows in shards:
 //! each in the one dispatch of the norm, without a pass over memory of its own.

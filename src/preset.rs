@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use crate::dtype::DType;
 use crate::error::{Detail, Error, Result};
+use crate::gate::Activation;
 use crate::groups::WeightOf;
 use crate::spec::NormSpec;
 
@@ -71,6 +72,8 @@ impl Preset {
             statistics_length: None,
             residual: None,
             gate: None,
+            activation: Activation::Silu,
+            unrounded_sum: false,
             cast,
             output,
             rstd: false,

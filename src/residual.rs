@@ -21,12 +21,10 @@ pub struct Residual {
     pub dtype: DType,
     /// When it is added.
     pub order: AddOrder,
-    /// Whether a sum that is normalised is taken as it is written back, rounded to `dtype`, or as the f32 sum that it was before.
-    pub rounded: bool,
 }
 
 impl NormSpec {
-    /// The same with a residual in `dtype` that is added to the input first: a pre-norm block's "add and norm", in one read of
+    /// The same with a residual in `dtype` that is added to the input first, in place of any other residual: a pre-norm block's "add and norm", in one read of
     /// each and one write of each.
     ///
     /// The sum is formed in f32, as frameworks form it, and rounded to `dtype`; that is what `residual_out` gets, and what is
@@ -45,11 +43,11 @@ impl NormSpec {
     /// # Ok::<(), wgpu_rmsnorm::Error>(())
     /// ```
     pub const fn add_residual(mut self, dtype: DType) -> Self {
-        self.residual = Some(Residual { dtype, order: AddOrder::Before, rounded: true });
+        self.residual = Some(Residual { dtype, order: AddOrder::Before });
         self
     }
 
-    /// The same with a residual in `dtype` that is added to the normalised rows: the end of a post-norm block, as Gemma 2 and 3
+    /// The same with a residual in `dtype` that is added to the normalised rows, in place of any other residual: the end of a post-norm block, as Gemma 2 and 3
     /// have it. The norm's result is rounded to the dtype that the output would have without a residual, the sum is formed in
     /// f32, and the output is this sum, in `dtype`.
     ///
@@ -61,16 +59,14 @@ impl NormSpec {
     /// assert_eq!((spec.norm_dtype(), spec.output_dtype()), (DType::BF16, DType::F32));
     /// ```
     pub const fn then_add_residual(mut self, dtype: DType) -> Self {
-        self.residual = Some(Residual { dtype, order: AddOrder::After, rounded: true });
+        self.residual = Some(Residual { dtype, order: AddOrder::After });
         self
     }
 
-    /// The same with the f32 sum normalised before it is rounded (quack, FlashInfer, flash-attn). Without a residual that
-    /// is added first it changes nothing.
+    /// The same with the f32 sum normalised before it is rounded (quack, FlashInfer, flash-attn). (A norm
+    /// without a residual that is added first is refused.)
     pub const fn unrounded(mut self) -> Self {
-        if let Some(residual) = &mut self.residual {
-            residual.rounded = false;
-        }
+        self.unrounded_sum = true;
         self
     }
 
@@ -115,20 +111,21 @@ impl NormSpec {
 
     /// The dtype that a residual's sum is rounded to before it is normalised, where that loses anything.
     pub(crate) fn sum_rounded_to(&self) -> Option<DType> {
-        self.residual_out_dtype().filter(|dtype| dtype.is_half() && self.residual.is_some_and(|residual| residual.rounded))
+        self.residual_out_dtype().filter(|dtype| dtype.is_half() && !self.unrounded_sum)
     }
 
     /// The norm of the sum alone, whose input is what this one writes back.
     pub(crate) fn of_sum(mut self) -> Self {
         let output = self.norm_dtype();
         self.input = self.value_dtype();
-        self.residual = None;
-        self.output(output)
+        self = self.alone();
+        // Codes are of the result in f32, but where a gate makes a stop at the norm's own dtype.
+        if self.quantized.is_some() && self.output_gate().is_none() { self } else { self.output(output) }
     }
 
     /// The norm without its residual.
     pub(crate) fn alone(mut self) -> Self {
-        self.residual = None;
+        (self.residual, self.unrounded_sum) = (None, false);
         self
     }
 }

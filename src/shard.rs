@@ -20,7 +20,8 @@ pub enum Shard {
 impl NormSpec {
     /// The first half of a sharded norm: for every row of `hidden` channels, a part of a longer one, two f32 numbers `s` and `k`
     /// such that the sum of squares is `s · 4^k`. `k` is a whole number, 0 for all but rows whose squares leave f32's range. They
-    /// are the output; weight and what follows it are of the second half.
+    /// are the output. Weight and bias are dropped, for they are of the second half: make that from the whole norm's spec, not from
+    /// this one.
     ///
     /// ```
     /// use wgpu_rmsnorm::{Inputs, NormSpec, reference};

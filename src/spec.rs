@@ -2,7 +2,7 @@
 
 use crate::dtype::DType;
 use crate::error::{Detail, Error, Result};
-use crate::gate::Gate;
+use crate::gate::{Activation, Gate};
 use crate::groups::WeightOf;
 use crate::preset::{CastOrder, OutputRule, Preset};
 use crate::quantized::Quantized;
@@ -60,6 +60,10 @@ pub struct NormSpec {
     pub residual: Option<Residual>,
     /// What the input, or the result, is multiplied by, `None` for nothing.
     pub gate: Option<Gate>,
+    /// What the elements of a gate open to.
+    pub activation: Activation,
+    /// Whether a sum that is normalised is taken as it was before it was rounded to be written back.
+    pub unrounded_sum: bool,
     /// Whether the normalised value is rounded before the weight.
     pub cast: CastOrder,
     /// Which dtype the output has.
@@ -146,8 +150,8 @@ impl NormSpec {
         self.bias = None;
         self
     }
-    /// The same with the scale of each row (of each group), `1/sqrt(mean + eps)`, written beside the output in f32: what a
-    /// backward pass wants. It is 0 for a row of zeros with eps 0, and infinite where f32 does not hold it.
+    /// The same with the scale of each row (of each group), `1/sqrt(mean(x²) + eps)` (of the variance in a LayerNorm), written
+    /// beside the output in f32: what a backward pass wants. It is 0 for a row of zeros with eps 0, and infinite where f32 does not hold it.
     pub const fn rstd(mut self) -> Self {
         self.rstd = true;
         self

@@ -2,7 +2,9 @@
 
 use crate::dtype::DType;
 use crate::error::{Detail, Error, Result};
+use crate::gate::Activation;
 use crate::groups::WeightOf;
+use crate::preset::OutputRule;
 use crate::shard::Shard;
 use crate::slot::Slot;
 use crate::spec::NormSpec;
@@ -109,7 +111,12 @@ impl NormSpec {
         let gates_last = self.output_gate().is_some();
         if self.gate.is_some() && self.residual.is_some() && (self.adds_after() || !gates_last) {
             let expected = "a residual that is added before and a gate on the output, where there are both";
-            return wrong("gate", expected, "another order of the two", apart);
+            let actual = match (self.adds_after(), gates_last) {
+                (true, true) => "a residual that is added after, and a gate on the output",
+                (true, false) => "a residual that is added after, and a gate on the input",
+                _ => "a residual that is added before, and a gate on the input",
+            };
+            return wrong("gate", expected, actual, apart);
         }
         if self.gates_input() && self.statistics_length() < self.group_length() {
             let remedy = "gate by a kernel of its own, or make the statistic of all channels";
@@ -118,21 +125,50 @@ impl NormSpec {
         if self.centered && self.statistics_length.is_some() {
             return wrong("statistics_length", "none for a LayerNorm", "some", "leave it out, or use an RMSNorm");
         }
+        if self.activation != Activation::Silu && self.gate.is_none() {
+            return wrong("activation", "a gate that opens by it", "none", "add one with gate_input or gate_output");
+        }
+        if self.unrounded_sum && self.residual_out_dtype().is_none() {
+            return wrong("unrounded_sum", "a residual that is added before the norm", "none", "add one with add_residual");
+        }
+        if self.quantized.is_some() && self.output_gate().is_none() && matches!(self.output, OutputRule::Is(_)) {
+            let expected = "no dtype of its own where the output is in codes: they are of the result in f32";
+            return wrong("output", expected, self.norm_dtype().name(), "leave NormSpec::output out");
+        }
         if self.quantized.is_some() && self.adds_after() {
             return wrong("quantized", "no residual that is added to the result", "one", apart);
         }
         let Some(shard) = self.shard else { return Ok(()) };
         let whole = "leave it to a norm of whole rows";
-        for (argument, present) in [
-            ("centered", self.centered),
-            ("groups", self.groups > 1),
-            ("statistics_length", self.statistics_length.is_some()),
-            ("residual", self.residual_out_dtype().is_some()),
-            ("gate", self.gates_input()),
-            ("quantized", self.writes_scale()),
+        let before = "compute it by a kernel of its own, before";
+        for (argument, expected, actual, remedy, present) in [
+            (
+                "centered",
+                "no mean taken off in a sharded norm, whose statistics are sums of squares",
+                "LayerNorm",
+                whole,
+                self.centered,
+            ),
+            ("groups", "1 in a sharded norm: a group is no part of a longer one", "several", whole, self.groups > 1),
+            ("statistics_length", "none in a sharded norm", "some", whole, self.statistics_length.is_some()),
+            (
+                "residual",
+                "none before a sharded norm, which reads its rows twice",
+                "one",
+                before,
+                self.residual_out_dtype().is_some(),
+            ),
+            ("gate", "none before a sharded norm, which reads its rows twice", "one", before, self.gates_input()),
+            (
+                "quantized",
+                "a given scale in a sharded norm, whose part has no largest result of the row",
+                "none",
+                "use quantized_by",
+                self.writes_scale(),
+            ),
         ] {
             if present {
-                return wrong(argument, "none in a sharded norm, whose statistics are sums of squares", "some", whole);
+                return wrong(argument, expected, actual, remedy);
             }
         }
         match shard {
@@ -193,6 +229,10 @@ mod tests {
             (spec.weight_offset(1e31), "weight_offset"),
             (spec.quantized(f32), "quantized"),
             (spec.quantized(DType::I8).then_add_residual(f32), "quantized"),
+            (spec.sigmoid(), "activation"),
+            (spec.unrounded(), "unrounded_sum"),
+            (spec.then_add_residual(f32).unrounded(), "unrounded_sum"),
+            (spec.quantized(DType::I8).output(f32), "output"),
             (spec.quantized_by(DType::I8, 0.0), "scale"),
             (spec.quantized_by(DType::I8, f32::NAN), "scale"),
             (spec.quantized_by(DType::I8, f32::MAX), "scale"),

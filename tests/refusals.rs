@@ -110,7 +110,7 @@ fn the_self_test_restricts_the_plan() {
         assert!(matches!(pollster::block_on(broken.self_test()).unwrap().rungs(), Err(Error::SelfTest { .. })));
 
         // A rung that did not pass is not planned, and not to be forced.
-        let restricted = gpu.with_caps(Caps { rungs: Rungs { multi: false, ..Rungs::ALL }, ..*gpu.caps() });
+        let restricted = gpu.with_caps(Caps { rungs: Rungs { multi: false, solo: false, ..Rungs::ALL }, ..*gpu.caps() });
         let norm = restricted.norm(NormSpec::torch(64, 1e-6).without_weight()).unwrap();
         let (a, b) = (buffer(gpu, 1 << 18, USAGE), buffer(gpu, 1 << 18, USAGE));
         let operands = Operands::new(&a, &b);

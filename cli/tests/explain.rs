@@ -91,7 +91,7 @@ fn what_cannot_be_planned_is_explained() {
         (&["4x8", "--gate"], "--gate-output"),
         (&["4x8", "--gate-input", "--residual"], "gate: expected a residual that is added before and a gate on the output"),
         (&["4x8", "--statistics-length", "9"], "statistics_length: expected between 1 and 8 channels"),
-        (&["4x8", "--preset", "layer_norm", "--stats"], "centered: expected none in a sharded norm"),
+        (&["4x8", "--preset", "layer_norm", "--stats"], "centered: expected no mean taken off in a sharded norm"),
         (&["4x8", "--stats", "--rstd"], "rstd: expected none for stats"),
         (&["4x8", "--apply", "2"], "--total <CHANNELS>"),
         (&["4x8", "--apply", "2", "--total", "7"], "total: expected at least the 8 channels of the part"),

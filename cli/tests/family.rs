@@ -126,7 +126,7 @@ fn heads_share_their_weights() {
     let out = files.apply(&["--preset", "llama", "--query-heads", "2", "--key-heads", "1", "--weight", "w24.npy"]);
     assert!(out.contains("2 query heads and 1 key heads"), "{out}");
     is_right(&spec.query_and_key_heads(2, 1), &Inputs::new(&files.input).weight(&weight), &Outputs::new(files.output()));
-    files.refused(&["--heads", "3", "--weight", "w.npy"], &["the weight has shape [36], and the heads have 12 of them"]);
+    files.refused(&["--heads", "3", "--weight", "w.npy"], &["the weight has shape [36], and 12 values are wanted"]);
     files.refused(&["--groups", "5"], &["groups: expected a number of groups, or heads, that divides hidden = 36, got 5"]);
     files.refused(&["--query-heads", "2"], &["--key-heads <N>"]);
 }

@@ -71,7 +71,7 @@ fn operands(spec: &NormSpec) -> String {
 fn definition(spec: &NormSpec) -> Vec<String> {
     let mut lines = Vec::new();
     lines.extend(spec.residual.map(|residual| match residual.order {
-        AddOrder::Before if residual.rounded => "the residual is added first, the sum rounded".to_owned(),
+        AddOrder::Before if !spec.unrounded_sum => "the residual is added first, the sum rounded".to_owned(),
         AddOrder::Before => "the residual is added first, the sum unrounded".to_owned(),
         AddOrder::After => "the residual is added last".to_owned(),
     }));
@@ -81,7 +81,7 @@ fn definition(spec: &NormSpec) -> Vec<String> {
             AddOrder::After if gate.rounded => format!("result, rounded to {} before", spec.norm_dtype()),
             AddOrder::After => "result".to_owned(),
         };
-        format!("{} of the gate multiplies the {what}", gate.activation.name())
+        format!("{} of the gate multiplies the {what}", spec.activation.name())
     }));
     if spec.groups > 1 {
         let weight = match spec.weight_of {

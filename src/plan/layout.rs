@@ -115,7 +115,7 @@ impl Layout {
     /// [`Error::Buffer`], [`Error::Shape`] or [`Error::Aliasing`], naming the operand.
     pub fn validate(&self, spec: &NormSpec, rows: u64) -> Result<()> {
         for slot in Slot::ALL {
-            presence(slot.name(), spec.dtype_of(slot).is_some(), self.get(slot).is_some())?;
+            presence(spec, slot, self.get(slot).is_some())?;
         }
         let operands = self.operands(spec);
         for operand in &operands {
@@ -174,17 +174,22 @@ fn overlap(spec: &NormSpec, rows: u64, output: &Operand, other: &Operand) -> Err
     ))
 }
 
-fn presence(argument: &str, wanted: bool, given: bool) -> Result<()> {
+fn presence(spec: &NormSpec, slot: Slot, given: bool) -> Result<()> {
+    let wanted = spec.dtype_of(slot).is_some();
     if wanted == given {
         return Ok(());
     }
     let (expected, actual) = if wanted { ("a buffer", "none") } else { ("none", "a buffer") };
-    Err(Error::Buffer(Detail::new(
-        argument,
-        format!("{expected}, as the norm says"),
-        actual,
-        format!("make the {argument} of norm and operands agree"),
-    )))
+    let remedy = match (slot, wanted) {
+        (Slot::ResidualOut, true) => {
+            "the sum is written back: use Operands::residual or residual_in_place (then_add is for then_add_residual)".to_owned()
+        }
+        (Slot::ResidualOut, false) if spec.adds_after() => {
+            "the sum is the output: use Operands::then_add or onto_residual (residual is for add_residual)".to_owned()
+        }
+        _ => format!("make the {slot} of norm and operands agree"),
+    };
+    Err(Error::Buffer(Detail::new(slot.name(), format!("{expected}, as the norm says"), actual, remedy)))
 }
 
 #[cfg(test)]

@@ -151,7 +151,7 @@ impl fmt::Display for Reason {
             }
             Reason::Enough { rows: 1, has, of } => write!(f, "a row has {has} {of}, enough for a workgroup"),
             Reason::Enough { rows, has, of } => write!(f, "{rows} rows have {has} {of} each, enough for a workgroup"),
-            Reason::Idle { rows } => write!(f, "{rows} rows are so few that fewer workgroups would leave cores idle"),
+            Reason::Idle { rows } => write!(f, "{rows} rows (or groups) are so few that fewer workgroups would leave cores idle"),
             Reason::NoRoom => write!(f, "the device's limits leave no room for a second row"),
         }
     }

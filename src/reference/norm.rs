@@ -108,7 +108,7 @@ impl RowOf<'_> {
         match (self.spec.output_gate(), self.inputs.get(Slot::Gate)) {
             (Some(gate), Some(values)) => {
                 let y = if gate.rounded { self.spec.norm_dtype().round(y) } else { y };
-                y * opening(gate.activation, values.at(element))
+                y * opening(self.spec.activation, values.at(element))
             }
             _ => y,
         }

@@ -37,7 +37,7 @@ pub(crate) fn values(spec: &NormSpec, inputs: &Inputs<'_>) -> Vec<f64> {
             sums
         }
         (_, Some(values)) if spec.gates_input() => {
-            let opening = |index: usize| spec.gate.map_or(1.0, |gate| opening(gate.activation, values.at(index)));
+            let opening = |index: usize| opening(spec.activation, values.at(index));
             (0..values.len()).map(|index| inputs.input().at(index) * opening(index)).collect()
         }
         _ => inputs.input().widen(),

@@ -98,9 +98,9 @@ impl Text {
             let is_f16 = other == DType::F16 && residual == DType::F16;
             self.add(if is_f16 { part!("sum_plain") } else { part!("sum_exact") });
         }
-        if let Some(gate) = spec.gate {
+        if spec.gate.is_some() {
             self.add(part!("sigmoid"));
-            self.add(match gate.activation {
+            self.add(match spec.activation {
                 Activation::Silu => part!("gate_silu"),
                 Activation::Sigmoid => part!("gate_sigmoid"),
             });

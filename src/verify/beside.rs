@@ -32,7 +32,7 @@ pub fn check_all(spec: &NormSpec, inputs: &Inputs<'_>, outputs: &Outputs) -> Res
     if spec.residual_out_dtype().is_some() {
         let sum = written(outputs, Slot::ResidualOut)?;
         outcome.merge(&check_sum(spec, inputs, sum.as_slice())?);
-        if spec.residual.is_some_and(|residual| residual.rounded) {
+        if !spec.unrounded_sum {
             let of_sum = inputs.with(Slot::Input, Some(sum.as_slice())).with(Slot::Residual, None);
             outcome.merge(&check_beside(&spec.of_sum(), &of_sum, outputs)?);
             return Ok(outcome);

@@ -197,7 +197,7 @@ impl<'a> RowOf<'a> {
             return Right { scale, may_flush: false, keeps_sign: false, ..result.rounded(dtype, truth, 1.0, add) };
         }
         let (Some(gate), Some(z)) = (spec.output_gate(), self.gate.map(|gate| gate.at(index))) else { return result };
-        let open = opening(gate.activation, z);
+        let open = opening(spec.activation, z);
         let multiply = |value: f64| Candidate { value: value * open, reach: GATE_ULP * DType::F32.ulp(value * open) };
         // SiLU of a subnormal gate may be flushed as well.
         let flushed =
@@ -245,23 +245,25 @@ impl<'a> RowOf<'a> {
 }
 
 impl Right {
-    /// The result is rounded to the norm's own dtype, and then goes on: a half one is one of those that its allowance rounds to,
-    /// an f32 one may be anywhere in it, and its error goes on `factor` times.
+    /// The result is rounded to the norm's own dtype, and then goes on, its error `factor` times.
     fn rounded(self, dtype: DType, truth: f64, factor: f64, go_on: impl Fn(f64) -> Candidate) -> Right {
         let mut lost = self.lost;
         let candidates = std::array::from_fn(|index| {
             let Candidate { value, reach } = self.candidates[index % 3];
-            // Rounded to f32 or bf16, it may be flushed.
-            let flushed = if dtype != DType::F16 && value.abs() < MIN_NORMAL { value.abs() } else { 0.0 };
+            let end = match dtype.is_half() {
+                true => [value, value - reach, value + reach][index / 3],
+                // Beyond f32 it is infinite before it goes on.
+                false if value.abs() > DType::F32.largest() => dtype.round(value),
+                false => value,
+            };
+            let next = go_on(if dtype.is_half() { dtype.round(end) } else { end });
+            // Below the normal range of f32 or bf16 it may be flushed, before it is rounded or after.
+            let is_small = dtype != DType::F16 && end.abs() < MIN_NORMAL;
+            let flushed = if is_small { end.abs().max(dtype.round(end).abs()) } else { 0.0 };
             lost = lost.max(flushed);
-            if dtype.is_half() {
-                let end = [value, value - reach, value + reach][index / 3];
-                let next = go_on(dtype.round(end));
-                return Candidate { value: next.value, reach: next.reach + flushed * factor };
-            }
-            // Beyond f32 it is infinite before it goes on.
-            let next = go_on(if value.abs() > DType::F32.largest() { dtype.round(value) } else { value });
-            Candidate { value: next.value, reach: next.reach + (reach + flushed) * factor }
+            // A half one is one of the two that its allowance rounds to, if that is less than a step; else it may be anywhere in it.
+            let left = if dtype.is_half() && reach <= dtype.ulp(value) / 2.0 { 0.0 } else { reach };
+            Candidate { value: next.value, reach: next.reach + (left + flushed) * factor }
         });
         Right { truth, candidates, lost, ..self }
     }

@@ -11,14 +11,14 @@ pub fn lines(files: &Files, spec: &NormSpec) -> Vec<(&'static str, String)> {
     lines.extend(spec.residual.map(|residual| {
         let how = match residual.order {
             AddOrder::After => "to the result",
-            _ if residual.rounded => "to the input, the sum normalised as it is written back",
+            _ if !spec.unrounded_sum => "to the input, the sum normalised as it is written back",
             _ => "to the input, the sum normalised before it is rounded",
         };
         ("Added", format!("{}: {} residual {how}", file(Slot::Residual), residual.dtype))
     }));
     lines.extend(spec.gate.map(|gate| {
         let what = if gate.order == AddOrder::After { "result" } else { "input" };
-        ("Gated", format!("{}: {} gate, whose {} multiplies the {what}", file(Slot::Gate), gate.dtype, gate.activation.name()))
+        ("Gated", format!("{}: {} gate, whose {} multiplies the {what}", file(Slot::Gate), gate.dtype, spec.activation.name()))
     }));
     if spec.groups > 1 {
         let weight = match spec.weight_of {

@@ -40,11 +40,15 @@ impl Beside {
             Some(dtype) if self.add_after => spec.then_add_residual(dtype),
             Some(dtype) if self.unrounded => spec.add_residual(dtype).unrounded(),
             Some(dtype) => spec.add_residual(dtype),
-            None if self.unrounded || self.add_after || self.residual_dtype.is_some() => {
-                let problem = "--unrounded, --add-after, --residual-dtype: there is no residual";
-                return Err(Failure::new(problem, "leave them out, or pass --residual"));
+            None => {
+                let given = [
+                    ("--unrounded", self.unrounded),
+                    ("--add-after", self.add_after),
+                    ("--residual-dtype", self.residual_dtype.is_some()),
+                ];
+                refuse(&given, "residual")?;
+                spec
             }
-            None => spec,
         };
         let opened = |spec: NormSpec| if self.gate_activation == Some(Activation::Sigmoid) { spec.sigmoid() } else { spec };
         match gate {
@@ -54,16 +58,31 @@ impl Beside {
                 let remedy = "pass --gate-output for norm(x) · silu(gate), or --gate-input for norm(x · silu(gate))";
                 Err(Failure::new("--gate: it is not said what the gate multiplies", remedy))
             }
-            None if self.speaks_of_a_gate() => {
-                let problem = "--gate-input, --gate-output, --gate-dtype, --gate-activation: there is no gate";
-                Err(Failure::new(problem, "leave them out, or pass --gate"))
-            }
-            None => Ok(spec),
+            None => refuse(&self.of_a_gate(), "gate").map(|()| spec),
         }
     }
 
     /// Whether a flag has no meaning without a gate.
     pub fn speaks_of_a_gate(&self) -> bool {
-        self.gate_input || self.gate_output || self.gate_dtype.is_some() || self.gate_activation.is_some()
+        self.of_a_gate().iter().any(|(_, given)| *given)
     }
+
+    fn of_a_gate(&self) -> [(&'static str, bool); 4] {
+        [
+            ("--gate-input", self.gate_input),
+            ("--gate-output", self.gate_output),
+            ("--gate-dtype", self.gate_dtype.is_some()),
+            ("--gate-activation", self.gate_activation.is_some()),
+        ]
+    }
+}
+
+/// Refuses flags that speak of an operand which is not there.
+fn refuse(flags: &[(&str, bool)], operand: &str) -> Result<(), Failure> {
+    let given: Vec<_> = flags.iter().filter(|(_, given)| *given).map(|(flag, _)| *flag).collect();
+    if given.is_empty() {
+        return Ok(());
+    }
+    let remedy = format!("pass --{operand}, or leave {} out", if given.len() == 1 { "it" } else { "them" });
+    Err(Failure::new(format_args!("{}: there is no {operand}", given.join(", ")), remedy))
 }

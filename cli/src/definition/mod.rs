@@ -25,7 +25,7 @@ pub struct Definition {
     /// Whose definition: where it rounds, and what the weight means [default: that of the --config, else torch]
     #[arg(long, value_parser = preset_parser())]
     preset: Option<Preset>,
-    /// Added to the mean of squares, inside the root; with 0, rows of zeros stay zeros
+    /// Added to the mean of squares, inside the root; with 0, rows of zeros stay zeros. `apply` asks for it, here or by --config
     #[arg(long, value_name = "NUMBER", allow_negative_numbers = true, value_parser = eps)]
     eps: Option<f32>,
     /// A model's config.json: its eps, and the preset of its family

@@ -73,10 +73,8 @@ pub fn print(all: &[Done], on_gpu: bool) {
         ]);
     }
     table::print(&rows);
-    say!(
-        "\nULP: the largest distance to the float64 reference, of codes in steps. Moved: every operand once. Operands that the model"
-    );
-    say!("have (a residual, a gate, a bias) is another recorded layer.");
+    say!("\nULP: the largest distance to the float64 reference, of codes in steps. Moved: every operand once. What");
+    say!("the model does not have (a residual, a gate, a bias) is another of its recorded layers.");
     let wrong: Vec<_> = all.iter().filter(|done| !done.passed).map(|done| done.member.name).collect();
     match wrong.is_empty() {
         true if on_gpu => say!("{GOOD}All {} members are within the error model.{GOOD:#}", all.len()),

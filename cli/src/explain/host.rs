@@ -39,11 +39,11 @@ pub fn norm(spec: &NormSpec, preset: Preset) -> Value {
         "residual": spec.residual.map(|residual| json!({
             "dtype": residual.dtype.name(),
             "order": order(residual.order),
-            "rounded": residual.rounded,
+            "rounded": !spec.unrounded_sum,
         })),
         "gate": spec.gate.map(|gate| json!({
             "dtype": gate.dtype.name(),
-            "activation": gate.activation.name(),
+            "activation": spec.activation.name(),
             "order": order(gate.order),
             "rounded": gate.rounded,
         })),

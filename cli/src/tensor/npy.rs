@@ -74,7 +74,9 @@ fn stored(path: &Path, descr: &Literal) -> Result<(Stored, bool), Failure> {
         Some(("<" | ">" | "=" | "|", "f8")) => Stored::F64,
         Some(("<" | ">" | "=" | "|", "V2" | "u2")) => Stored::Bits16,
         _ => {
-            let problem = format!("holds elements of type {name}, and the kernels read f4 and f2");
+            let problem = format!(
+                "holds elements of type {name}, and the kernels read f4, f2, and f8 where --dtype says what to round it to"
+            );
             return Err(Failure::file(path, problem, SAVE_AGAIN));
         }
     };

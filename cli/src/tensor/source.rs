@@ -117,7 +117,7 @@ impl Source {
             (format!("the input's last dimension is {hidden}"), "pass one value a channel; nothing is broadcast")
         } else {
             (
-                format!("the heads have {length} of them"),
+                format!("{length} values are wanted, one a channel of a head"),
                 "pass one value a channel of a head; of a query head, then of a key head",
             )
         };

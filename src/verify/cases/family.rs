@@ -11,7 +11,7 @@ const ADD: &str = "residual added before";
 
 pub(super) fn residual_added(list: &mut Vec<Case>) {
     let mut add = |name: String, spec: NormSpec, rows: u64, change: &dyn Fn(Case) -> Case| {
-        let rounded = spec.residual.is_some_and(|residual| residual.rounded);
+        let rounded = !spec.unrounded_sum;
         let case = change(Case::new(ADD, name, spec, rows));
         // Whatever else it is held to, a rounded sum gives the bits of an addition and a norm.
         let twin = if rounded && case.twin == Twin::None { Twin::Unfused } else { case.twin.clone() };
