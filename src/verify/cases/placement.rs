@@ -158,6 +158,13 @@ pub(super) fn as_on_a_gpu(list: &mut Vec<Case>) {
             list.push(case.lowered(narrow).quick_if(hidden < 100));
         }
     }
+    // Without a second invocation nothing keeps a driver from unrolling, and from fusing what it then sees.
+    for hidden in [100, 48] {
+        let one = Lowered { max_invocations: Some(1), ..lowered };
+        list.push(
+            Case::new("as on a GPU", format!("1 invocation: {hidden} f32"), NormSpec::torch(hidden, 1e-6), 203).lowered(one),
+        );
+    }
     for rows in [83, 1] {
         let spec = NormSpec::torch(64, 1e-6);
         let case = Case::new("as on a GPU", format!("N5 {rows} rows for workgroups of many"), spec, rows).lowered(lowered);
