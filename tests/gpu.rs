@@ -6,10 +6,14 @@
 mod common;
 
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use wgpu_rmsnorm::adapters;
-use wgpu_rmsnorm::verify::{PIPELINES_TO_KEEP, Status, Tier, cases, run_case};
+use wgpu_rmsnorm::verify::{Case, PIPELINES_TO_KEEP, Status, Tier, cases, run_case};
+use wgpu_rmsnorm::{Gpu, adapters};
+
+/// In the quick tier every so many cases run with runtime checks too.
+const CHECKED_EVERY: usize = 24;
 
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
@@ -20,23 +24,32 @@ fn main() -> ExitCode {
     let found = pollster::block_on(adapters(false));
     let mut trials = vec![required(&found)];
     common::each_adapter(&mut trials, |trials, _, name, gpu| {
-        for case in cases(tier) {
-            let gpu = gpu.clone();
-            let trial = Trial::test(format!("[{name}] {}: {}", case.kind, case.name), move || {
-                let report = pollster::block_on(run_case(&gpu, &case));
-                gpu.trim_pipelines(PIPELINES_TO_KEEP);
-                match report.status {
-                    Status::Passed => Ok(()),
-                    Status::Failed(complaint) | Status::Broken(complaint) => Err(Failed::from(complaint)),
-                    // Nothing may be left out in silence: what an adapter cannot do belongs on a list.
-                    Status::Skipped(reason) => Err(Failed::from(format!("skipped: {reason}"))),
-                    other => Err(Failed::from(format!("{other:?}"))),
-                }
-            });
-            trials.push(trial);
+        // Kernels go without runtime checks; some of the cases, in the full tier all, see to it that they make no difference.
+        let checked = Arc::new(gpu.with_runtime_checks());
+        let every = if tier == Tier::Full { 1 } else { CHECKED_EVERY };
+        for (index, case) in cases(tier).into_iter().enumerate() {
+            if index % every == 0 {
+                trials.push(trial(format!("[{name}] with runtime checks, {}: {}", case.kind, case.name), &checked, case.clone()));
+            }
+            trials.push(trial(format!("[{name}] {}: {}", case.kind, case.name), &gpu, case));
         }
     });
     libtest_mimic::run(&arguments, trials).exit_code()
+}
+
+fn trial(name: String, gpu: &Arc<Gpu>, case: Case) -> Trial {
+    let gpu = gpu.clone();
+    Trial::test(name, move || {
+        let report = pollster::block_on(run_case(&gpu, &case));
+        gpu.trim_pipelines(PIPELINES_TO_KEEP);
+        match report.status {
+            Status::Passed => Ok(()),
+            Status::Failed(complaint) | Status::Broken(complaint) => Err(Failed::from(complaint)),
+            // Nothing may be left out in silence: what an adapter cannot do belongs on a list.
+            Status::Skipped(reason) => Err(Failed::from(format!("skipped: {reason}"))),
+            other => Err(Failed::from(format!("{other:?}"))),
+        }
+    })
 }
 
 /// Every adapter that the environment asks for was found, and at least one.

@@ -39,11 +39,13 @@ pub struct GpuOptions {
     pub self_test: bool,
     /// The longest wait for the device in one call. (A browser waits by itself, without a limit.)
     pub wait_limit: Duration,
+    /// Whether kernels check every index and count every loop at run time: see [`Gpu::with_runtime_checks`].
+    pub runtime_checks: bool,
 }
 
 impl Default for GpuOptions {
     fn default() -> Self {
-        Self { adapter: None, with_gl: false, self_test: true, wait_limit: Duration::from_secs(120) }
+        Self { adapter: None, with_gl: false, self_test: true, wait_limit: Duration::from_secs(120), runtime_checks: false }
     }
 }
 
@@ -61,6 +63,11 @@ impl GpuOptions {
     /// Opens the device without its self-test: to look at a driver that fails it.
     pub fn without_self_test(mut self) -> Self {
         self.self_test = false;
+        self
+    }
+    /// Kernels check every index and count every loop at run time.
+    pub fn with_runtime_checks(mut self) -> Self {
+        self.runtime_checks = true;
         self
     }
     /// The longest wait for the device in one call.
@@ -85,6 +92,7 @@ pub struct Gpu {
     shared: Arc<Shared>,
     caps: Caps,
     wait_limit: Duration,
+    runtime_checks: bool,
     fault: Option<Arc<Fault>>,
 }
 
@@ -104,8 +112,11 @@ struct Shared {
     limits: Caps,
     /// The device's alignment of dynamic uniform offsets, at least 16 bytes.
     uniform_step: u64,
-    pipelines: Mutex<HashMap<String, Arc<Pipeline>>>,
+    pipelines: Mutex<HashMap<Kernel, Arc<Pipeline>>>,
 }
+
+/// What tells compiled kernels apart: their text, and whether they check at run time.
+type Kernel = (String, bool);
 
 impl Gpu {
     /// Opens the best adapter and tests it: Vulkan, Metal, DX12 or WebGPU, a discrete GPU before an integrated one, software
@@ -149,7 +160,7 @@ impl Gpu {
             .await
             .map_err(|error| Error::NoDevice { adapter: adapter.to_string(), message: error.to_string() })?;
         let mut gpu = Self::from_wgpu(device, queue).await?;
-        gpu.wait_limit = options.wait_limit;
+        (gpu.wait_limit, gpu.runtime_checks) = (options.wait_limit, options.runtime_checks);
         if options.self_test { gpu.tested().await } else { Ok(gpu) }
     }
 
@@ -205,7 +216,13 @@ impl Gpu {
             .collect();
         let digits = filled_buffer(&device, "wgpu-rmsnorm digits", wgpu::BufferUsages::UNIFORM, &table).await?;
         let shared = Shared { device, queue, info, digits, limits: caps, uniform_step, pipelines: Mutex::default() };
-        Ok(Self { shared: Arc::new(shared), caps, wait_limit: GpuOptions::default().wait_limit, fault: None })
+        Ok(Self {
+            shared: Arc::new(shared),
+            caps,
+            wait_limit: GpuOptions::default().wait_limit,
+            runtime_checks: false,
+            fault: None,
+        })
     }
 
     /// [`Gpu::from_wgpu`], waiting on this thread (for nothing, on native).
@@ -222,6 +239,14 @@ impl Gpu {
     #[must_use]
     pub fn with_caps(&self, caps: Caps) -> Self {
         Self { caps: caps.within(&self.shared.limits), ..self.clone() }
+    }
+
+    /// The same device with kernels that check every index and count every loop at run time, as wgpu has it by default. They have no
+    /// need of it: a plan binds what its kernel touches, and nothing else, and every loop ends. On software drivers the checks take up to
+    /// a quarter of the time. In a browser they are always there.
+    #[must_use]
+    pub fn with_runtime_checks(&self) -> Self {
+        Self { runtime_checks: true, ..self.clone() }
     }
 
     #[doc(hidden)]
@@ -320,12 +345,13 @@ impl Gpu {
             shader.wgsl = shader.wgsl.replace(&fault.from, &fault.to);
         }
         let cache = || self.shared.pipelines.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(found) = cache().get(&shader.wgsl) {
+        let kernel = (shader.wgsl.clone(), self.runtime_checks);
+        if let Some(found) = cache().get(&kernel) {
             return Ok(found.clone());
         }
-        let compiled = Arc::new(Pipeline::compile(&self.shared.device, plan, &shader).await?);
+        let compiled = Arc::new(Pipeline::compile(&self.shared.device, plan, &shader, self.runtime_checks).await?);
         // Another thread may have been faster: then its pipeline stays, and there is one a text.
-        Ok(cache().entry(shader.wgsl).or_insert(compiled).clone())
+        Ok(cache().entry(kernel).or_insert(compiled).clone())
     }
 }
 

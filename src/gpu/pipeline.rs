@@ -18,7 +18,7 @@ pub(crate) struct Pipeline {
 }
 
 impl Pipeline {
-    pub async fn compile(device: &wgpu::Device, plan: &Plan, shader: &Shader) -> Result<Self> {
+    pub async fn compile(device: &wgpu::Device, plan: &Plan, shader: &Shader, runtime_checks: bool) -> Result<Self> {
         let entries = layout_entries(plan, shader);
         let label = Some(shader.label.as_str());
         let compiled = checked(device, "create_compute_pipeline", || {
@@ -29,12 +29,8 @@ impl Pipeline {
                 bind_group_layouts: &[Some(&layout_of_bindings)],
                 immediate_size: 0,
             });
-            let descriptor =
-                wgpu::ShaderModuleDescriptor { label, source: wgpu::ShaderSource::Wgsl(shader.wgsl.as_str().into()) };
-            // SAFETY: every index that the kernel forms lies within its binding, and every loop ends: the plan's properties, which
-            // tests/plan.rs holds over random specs, layouts and limits.
-            #[allow(unsafe_code)]
-            let module = unsafe { device.create_shader_module_trusted(descriptor, wgpu::ShaderRuntimeChecks::unchecked()) };
+            let source = wgpu::ShaderSource::Wgsl(shader.wgsl.as_str().into());
+            let module = shader_module(device, wgpu::ShaderModuleDescriptor { label, source }, runtime_checks);
             let pipeline = device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
                 label,
                 layout: Some(&layout),
@@ -54,6 +50,18 @@ impl Pipeline {
             Error::Wgpu { message, .. } => Error::Shader { kernel: shader.label.clone(), message },
             other => other,
         })
+    }
+}
+
+fn shader_module(device: &wgpu::Device, text: wgpu::ShaderModuleDescriptor<'_>, runtime_checks: bool) -> wgpu::ShaderModule {
+    if runtime_checks {
+        return device.create_shader_module(text);
+    }
+    // SAFETY: every index that a kernel forms lies within its binding, and every loop ends: the properties of plans that
+    // tests/plan.rs holds over random norms, layouts and limits. On software drivers the checks take up to a quarter of the time.
+    #[allow(unsafe_code)]
+    unsafe {
+        device.create_shader_module_trusted(text, wgpu::ShaderRuntimeChecks::unchecked())
     }
 }
 

@@ -69,7 +69,9 @@ impl Operation {
         };
         let norm = |spec: NormSpec| {
             let spec = spec.dtype(rows);
-            if dtypes == Dtypes::Mixed { spec.weight(DType::F32).output(rows) } else { spec }
+            // Codes have no other dtype.
+            let spec = if self == Self::Quantized { spec } else { spec.output(rows) };
+            if dtypes == Dtypes::Mixed { spec.weight(DType::F32) } else { spec }
         };
         let torch = norm(NormSpec::torch(hidden, EPS));
         match self {

@@ -1,0 +1,56 @@
+//! `bench` from outside: what it prints and reports, and what it refuses.
+
+mod common;
+
+use common::{program, refused, run};
+use serde_json::Value;
+
+#[test]
+fn a_norm_is_timed_beside_copies() {
+    let arguments = ["bench", "40x64", "3x33", "--dtype", "f32,mixed", "--op", "norm,quantized", "--seconds", "0.02", "--json"];
+    let (output, out, err) = run(program(&arguments));
+    assert!(output.status.success(), "{err}");
+    let lines: Vec<Value> = serde_json::from_str(&out).unwrap();
+    assert_eq!(lines.len(), 8);
+    for line in &lines {
+        for field in ["median_s", "batch_s", "gb_per_s", "copy_gb_per_s", "plain_copy_gb_per_s", "share_of_copy"] {
+            assert!(line[field].as_f64().unwrap() > 0.0, "{field}: {line}");
+        }
+        let (bytes, seconds) = (line["bytes"].as_f64().unwrap(), line["batch_s"].as_f64().unwrap());
+        assert!((line["gb_per_s"].as_f64().unwrap() * seconds * 1e9 / bytes - 1.0).abs() < 1e-6, "{line}");
+    }
+    // Rows read and written, and the weight.
+    assert_eq!((lines[0]["op"].as_str(), lines[0]["bytes"].as_u64()), (Some("norm"), Some((2 * 40 * 64 + 64) * 4)));
+    assert_eq!((lines[1]["dtype"].as_str(), lines[1]["bytes"].as_u64()), (Some("mixed"), Some(2 * 40 * 64 * 2 + 64 * 4)));
+}
+
+#[test]
+fn the_rung_is_chosen_or_forced() {
+    for (rung, words) in [("solo", "solo 1 x"), ("looped", "looped "), ("multi", "multi ")] {
+        let (output, out, err) = run(program(&["bench", "64x40", "--dtype", "f16", "--seconds", "0.02", "--rung", rung]));
+        assert!(output.status.success(), "{err}");
+        assert!(out.contains(words) && out.contains("share"), "{out}");
+    }
+}
+
+#[test]
+fn wrong_results_are_not_timed() {
+    let fault = ["bench", "4x64", "--dtype", "f32", "--fault", "return r + opaque_one(r=>return r * 1.03 + opaque_one(r"];
+    let (output, out, err) = run(program(&fault));
+    assert_eq!(output.status.code(), Some(1), "{out}{err}");
+    assert!(err.contains("elements are wrong"), "{err}");
+}
+
+#[test]
+fn what_makes_no_sense_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    for (arguments, words) in [
+        (&["bench", "4by8"][..], "expected ROWSxCHANNELS"),
+        (&["bench", "4x0"], "expected ROWSxCHANNELS"),
+        (&["bench", "4x8", "--seconds", "0"], "--seconds: expected a number up to 600"),
+        (&["bench", "4x8", "--dtype", "f64"], "possible values: f32, f16, bf16, mixed"),
+        (&["bench", "4x8", "--rung", "none"], "possible values"),
+    ] {
+        refused(folder.path(), 64, arguments, &[words]);
+    }
+}
