@@ -59,7 +59,7 @@ fn shader_module(device: &wgpu::Device, text: wgpu::ShaderModuleDescriptor<'_>, 
     }
     // SAFETY: every index that a kernel forms lies within its binding, and every loop ends: the properties of plans that
     // tests/plan.rs holds over random norms, layouts and limits. On software drivers the checks take up to a quarter of the time.
-    #[allow(unsafe_code)]
+    #[allow(unsafe_code, reason = "the one place where kernels are trusted")]
     unsafe {
         device.create_shader_module_trusted(text, wgpu::ShaderRuntimeChecks::unchecked())
     }
