@@ -59,11 +59,13 @@ impl<'a> Inputs<'a> {
     }
 
     /// The operands that are there.
+    #[cfg(feature = "gpu")]
     pub(crate) fn iter(&self) -> impl Iterator<Item = (Slot, Slice<'a>)> {
         self.0.iter().map(|(slot, values)| (slot, *values))
     }
 
     /// Some of the rows, with all else.
+    #[cfg(feature = "gpu")]
     pub(crate) fn rows(&self, spec: &NormSpec, rows: std::ops::Range<u64>) -> Self {
         let part = |slot: Slot, values: &Slice<'a>| {
             let row = if slot.is_by_row() { spec.length_of(slot) } else { 0 };

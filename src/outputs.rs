@@ -43,6 +43,7 @@ impl Outputs {
     }
 
     /// All that was written.
+    #[cfg(feature = "gpu")]
     pub(crate) fn iter(&self) -> impl Iterator<Item = (Slot, &Values)> {
         self.beside.iter().chain([(Slot::Output, &self.output)])
     }
