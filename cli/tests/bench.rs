@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{program, refused, run};
+use common::{program, refused, run, run_in};
 use serde_json::Value;
 
 #[test]
@@ -31,6 +31,27 @@ fn the_rung_is_chosen_or_forced() {
         assert!(output.status.success(), "{err}");
         assert!(out.contains(words) && out.contains("share"), "{out}");
     }
+}
+
+#[test]
+fn what_moved_is_shown() {
+    let folder = tempfile::tempdir().unwrap();
+    let bench = |arguments: &[&str]| {
+        let arguments = [&["bench", "8x64", "--dtype", "f32", "--seconds", "0.02"], arguments].concat();
+        run_in(folder.path(), &arguments)
+    };
+    let (output, _, err) = bench(&["--json=old.json"]);
+    assert!(output.status.success(), "{err}");
+    let (output, out, err) = bench(&["--compare", "old.json"]);
+    assert!(output.status.success() && out.contains("share before"), "{out}{err}");
+    std::fs::write(folder.path().join("other.json"), "[{}]").unwrap();
+    refused(
+        folder.path(),
+        64,
+        &["bench", "8x64", "--compare", "other.json"],
+        &["other.json: is no such report", "bench --json=FILE"],
+    );
+    refused(folder.path(), 64, &["bench", "8x64", "--compare", "none.json"], &["none.json: cannot be read"]);
 }
 
 #[test]

@@ -1,12 +1,14 @@
 //! How fast norms are, beside copies of the same bytes in the same run.
 
 mod clock;
+mod compare;
 mod copies;
 mod measure;
 mod report;
 mod shape;
 mod work;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
@@ -18,6 +20,7 @@ use crate::output::{note, say};
 use crate::{Context, progress};
 use clock::Clock;
 pub use clock::TIMESTAMPS;
+use compare::Earlier;
 use copies::Copies;
 use measure::measure;
 use report::Line;
@@ -46,6 +49,9 @@ pub struct Options {
     /// Trust the wall clock alone, also where the device has timestamps
     #[arg(long)]
     wall_clock: bool,
+    /// Show what moved since this report, which an earlier bench --json=FILE wrote
+    #[arg(long, value_name = "FILE")]
+    compare: Option<PathBuf>,
     /// Only this rung
     #[arg(long, value_parser = PossibleValuesParser::new(Rung::ALL.map(Rung::name)).try_map(|name| name.parse::<Rung>()))]
     rung: Option<Rung>,
@@ -82,6 +88,8 @@ pub fn run(options: &Options, context: &Context) -> Result<ExitCode, Failure> {
         let problem = format_args!("--seconds: expected a number up to 600, got {}", options.seconds);
         return Err(Failure::new(problem, "1 is usual"));
     }
+    report.keep_off(options.compare.as_deref())?;
+    let earlier = options.compare.as_deref().map(Earlier::read).transpose()?;
     let (adapter, gpu) = context.choice.timed_gpu()?;
     let mut clock = Clock::new(&gpu, !options.wall_clock);
     if report.wants_text() {
@@ -113,7 +121,7 @@ pub fn run(options: &Options, context: &Context) -> Result<ExitCode, Failure> {
         note(format_args!("{} submits had timestamps of zero or out of order, and do not count", clock.dropped));
     }
     if report.wants_text() {
-        report::print(&lines);
+        report::print(&lines, earlier.as_ref());
     }
     let device = adapter.to_string();
     report.write(&lines.iter().map(|line| line.json(&device)).collect())?;

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::compare::Earlier;
 use super::copies::Copies;
 use super::measure::Timed;
 use super::shape::Shape;
@@ -37,6 +38,11 @@ impl Line {
         }
     }
 
+    /// What tells lines apart: operation, dtype and shape.
+    pub fn key(&self) -> [String; 3] {
+        [self.operation.clone(), self.dtypes.clone(), format!("{}x{}", self.shape[0], self.shape[1])]
+    }
+
     /// Bytes a nanosecond.
     fn speeds(&self) -> [f64; 3] {
         let speed = |bytes: u64, seconds: f64| bytes as f64 / seconds * 1e-9;
@@ -64,9 +70,9 @@ impl Line {
     }
 }
 
-/// Prints the table.
-pub fn print(lines: &[Line]) {
-    let headings = [
+/// Prints the table; with an earlier report, what each share was, and what it is now over that.
+pub fn print(lines: &[Line], earlier: Option<&Earlier>) {
+    let mut headings = vec![
         "operation",
         "dtype",
         "shape",
@@ -78,13 +84,17 @@ pub fn print(lines: &[Line]) {
         "share",
         "plain copy GB/s",
     ];
+    if earlier.is_some() {
+        headings.extend(["share before", "now / before"]);
+    }
     let mut rows = table::new(&headings, 5);
     for line in lines {
         let [norm, copy, plain_copy] = line.speeds();
-        rows.add_row([
-            line.operation.clone(),
-            line.dtypes.clone(),
-            format!("{}x{}", line.shape[0], line.shape[1]),
+        let [operation, dtypes, shape] = line.key();
+        let mut cells = vec![
+            operation,
+            dtypes,
+            shape,
             line.plan.clone(),
             line.copy.clone(),
             table::time(line.timed.norm),
@@ -92,7 +102,13 @@ pub fn print(lines: &[Line]) {
             format!("{copy:.2}"),
             format!("{:.2}", line.share()),
             format!("{plain_copy:.2}"),
-        ]);
+        ];
+        if let Some(earlier) = earlier {
+            let before = earlier.share(line);
+            let number = |value: Option<f64>| value.map_or("-".to_owned(), |value| format!("{value:.2}"));
+            cells.extend([number(before), number(before.map(|before| line.share() / before))]);
+        }
+        rows.add_row(cells);
     }
     table::print(&rows);
     let mean = lines.iter().map(|line| line.share().ln()).sum::<f64>() / lines.len().max(1) as f64;
