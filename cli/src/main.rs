@@ -13,6 +13,7 @@ mod devices;
 mod explain;
 mod failure;
 mod families;
+mod forced;
 mod junit;
 mod manual;
 mod operands;

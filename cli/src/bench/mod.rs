@@ -12,10 +12,9 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
-use wgpu_rmsnorm::{Access, Force, Rung};
 
 use crate::failure::Failure;
+use crate::forced::Forced;
 use crate::output::{note, say};
 use crate::{Context, progress};
 use clock::Clock;
@@ -52,15 +51,8 @@ pub struct Options {
     /// Show what moved since this report, which an earlier bench --json=FILE wrote
     #[arg(long, value_name = "FILE")]
     compare: Option<PathBuf>,
-    /// Only this rung
-    #[arg(long, value_parser = PossibleValuesParser::new(Rung::ALL.map(Rung::name)).try_map(|name| name.parse::<Rung>()))]
-    rung: Option<Rung>,
-    /// No access wider than this
-    #[arg(long, value_parser = PossibleValuesParser::new(Access::ALL.map(Access::name)).try_map(|name| name.parse::<Access>()))]
-    access: Option<Access>,
-    /// At most this many invocations a row
-    #[arg(long, value_name = "INVOCATIONS", value_parser = clap::value_parser!(u32).range(1..))]
-    width: Option<u32>,
+    #[command(flatten)]
+    forced: Forced,
 }
 
 impl Options {
@@ -71,12 +63,6 @@ impl Options {
         };
         let parse = |text: &&str| shape::parse(text).map_err(|problem| Failure::new(format_args!("{text:?}"), problem));
         Ok(named.iter().map(parse).collect::<Result<Vec<_>, _>>()?.concat())
-    }
-
-    fn force(&self) -> Force {
-        let mut force = Force::default();
-        (force.rung, force.access, force.width) = (self.rung, self.access, self.width);
-        force
     }
 }
 
@@ -102,7 +88,7 @@ pub fn run(options: &Options, context: &Context) -> Result<ExitCode, Failure> {
         for &shape in &shapes {
             for &dtypes in &options.dtype {
                 bar.set_message(format!("{} {}x{} {}", operation.name(), shape[0], shape[1], dtypes.name()));
-                let work = Work::new(&gpu, operation.spec(shape[1], dtypes), shape, options.force())?;
+                let work = Work::new(&gpu, operation.spec(shape[1], dtypes), shape, options.forced.force())?;
                 work.check(&gpu)?;
                 let half = work.bytes() / 2;
                 let copies = match &mut copies {

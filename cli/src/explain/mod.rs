@@ -9,13 +9,13 @@ use std::process::ExitCode;
 
 use clap::Args;
 use serde_json::json;
-use wgpu_rmsnorm::{Access, Caps, DType, Force, NormSpec, Plan, Preset, Rung};
+use wgpu_rmsnorm::{Caps, DType, NormSpec, Plan, Preset};
 
 use crate::Context;
 use crate::definition::Definition;
 use crate::failure::Failure;
+use crate::forced::Forced;
 use crate::output::{note, raw, say};
-use clap::builder::{PossibleValuesParser, TypedValueParser};
 use placement::Place;
 use translate::Target;
 
@@ -71,15 +71,8 @@ pub struct Options {
     /// Plan for what every WebGPU device offers, not for an adapter
     #[arg(long)]
     webgpu_limits: bool,
-    /// Plan this rung
-    #[arg(long, value_parser = PossibleValuesParser::new(Rung::ALL.map(Rung::name)).try_map(|name| name.parse::<Rung>()))]
-    rung: Option<Rung>,
-    /// Plan no access wider than this
-    #[arg(long, value_parser = PossibleValuesParser::new(Access::ALL.map(Access::name)).try_map(|name| name.parse::<Access>()))]
-    access: Option<Access>,
-    /// Plan at most this many invocations a row
-    #[arg(long, value_name = "INVOCATIONS", value_parser = clap::value_parser!(u32).range(1..))]
-    width: Option<u32>,
+    #[command(flatten)]
+    forced: Forced,
     /// Print the shader instead
     #[arg(long)]
     wgsl: bool,
@@ -108,9 +101,7 @@ pub fn run(options: &Options, context: &Context) -> Result<ExitCode, Failure> {
     let rows = spec.rows_of(&options.shape.0)?;
     let (device, caps) = device(options, context)?;
     let layout = placement::layout(&spec, rows, &options.places, options.in_place)?;
-    let mut force = Force::default();
-    (force.rung, force.access, force.width) = (options.rung, options.access, options.width);
-    let plan = Plan::with(&spec, &caps, &layout, rows, force)?;
+    let plan = Plan::with(&spec, &caps, &layout, rows, options.forced.force())?;
     let shader = plan.shader();
     let translated = options.target.map(|target| translate::translate(&shader, target)).transpose()?;
 
