@@ -41,10 +41,12 @@ impl NormSpec {
             let remedy = "models use 1e-6 or 1e-5; see the checkpoint's config";
             return wrong("eps", "a finite number of at least 0", format!("{:?}", self.eps), remedy);
         }
-        if self.weight_offset.is_nan() || self.weight_offset.abs() > LARGEST_OFFSET {
+        // A subnormal one may be flushed, and weights may be as small.
+        let is_strange = self.weight_offset.is_nan() || self.weight_offset.is_subnormal();
+        if is_strange || self.weight_offset.abs() > LARGEST_OFFSET {
             return wrong(
                 "weight_offset",
-                "a number between -1e30 and 1e30",
+                "0, or a number between 1.2e-38 and 1e30 of either sign",
                 format!("{:?}", self.weight_offset),
                 "use 0, or 1 for Gemma",
             );
@@ -227,6 +229,7 @@ mod tests {
             (spec.then_add_residual(f32).gate_output(f32), "gate"),
             (spec.partial(4).gate_input(f32), "statistics_length"),
             (spec.weight_offset(1e31), "weight_offset"),
+            (spec.weight_offset(1e-40), "weight_offset"),
             (spec.quantized(f32), "quantized"),
             (spec.quantized(DType::I8).then_add_residual(f32), "quantized"),
             (spec.sigmoid(), "activation"),
