@@ -359,6 +359,20 @@ fn short_rows_share_a_workgroup_and_long_rows_do_not() {
     }
 }
 
+/// Rows of a GPU's order have more lanes than one invocation should name.
+#[test]
+fn solo_is_refused_where_it_has_too_many_lanes() {
+    let force = Force::default().rung(Rung::Solo);
+    for hidden in [2048, 4096, 1 << 16] {
+        let spec = NormSpec::torch(hidden, 1e-6);
+        let plan = Plan::with(&spec, &Caps::webgpu_defaults(), &Layout::contiguous(&spec, 100), 100, force);
+        assert!(matches!(plan, Err(Error::Plan(_))), "{hidden}: {plan:?}");
+    }
+    let spec = NormSpec::torch(2048, 1e-6);
+    let software = Caps { kind: DeviceKind::Cpu, subgroup_max: 8, ..Caps::webgpu_defaults() };
+    assert_eq!(Plan::with(&spec, &software, &Layout::contiguous(&spec, 1), 1, force).unwrap().rung, Rung::Solo);
+}
+
 #[test]
 fn a_plan_explains_itself() {
     let spec = NormSpec::llama(129, 1e-5).dtype(DType::BF16);

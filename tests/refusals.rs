@@ -5,7 +5,8 @@ mod common;
 
 use common::*;
 use wgpu_rmsnorm::{
-    Caps, DType, Error, Force, Gpu, GpuOptions, Inputs, NormSpec, Operand, Operands, Preset, Rung, Rungs, adapters, wgpu,
+    Caps, DType, DeviceKind, Error, Force, Gpu, GpuOptions, Inputs, NormSpec, Operand, Operands, Preset, Rung, Rungs, adapters,
+    wgpu,
 };
 
 /// H2, H4: overlap is refused before anything is recorded; only the in-place form replaces the input.
@@ -108,6 +109,12 @@ fn the_self_test_restricts_the_plan() {
         // A device whose arithmetic is off fails it.
         let broken = gpu.with_fault("mean_of(squares, params.eps)", "mean_of(squares * 1.001, params.eps)");
         assert!(matches!(pollster::block_on(broken.self_test()).unwrap().rungs(), Err(Error::SelfTest { .. })));
+
+        // A GPU is not asked for the rung of software drivers, and does not plan it.
+        let as_gpu = gpu.with_caps(Caps { kind: DeviceKind::Gpu, subgroup_min: 32, subgroup_max: 32, ..*gpu.caps() });
+        let found = pollster::block_on(as_gpu.self_test()).unwrap();
+        assert!(found.passed(Rung::Looped) && found.passed(Rung::Multi) && !found.passed(Rung::Solo), "{found:?}");
+        assert_eq!(found.rungs().unwrap(), Rungs { solo: false, ..Rungs::ALL });
 
         // A rung that did not pass is not planned, and not to be forced.
         let restricted = gpu.with_caps(Caps { rungs: Rungs { multi: false, solo: false, ..Rungs::ALL }, ..*gpu.caps() });

@@ -24,7 +24,7 @@ fn join_block(slot: u32, lane: u32, block: u32, sum: Octet) {
     }
 }
 
-// Joins the lanes of a row by halving: v with v + L/2, then L/4, down to 1. Called by all invocations, after keep_pair.
+// Joins the lanes of a row by halving: v with v + L/2, then L/4, down to 1. Called by all invocations, after join_block.
 fn join_lanes(slot: u32, invocation: u32) -> f32 {
     let first = slot * SLOT_PAIRS;
     if (OCTET_LANES < 8u && invocation == 0u) {

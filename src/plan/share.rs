@@ -14,7 +14,8 @@ const GPU_GROUP: u64 = 128;
 const GROUPS_TO_KEEP: u64 = 64;
 /// Workgroups of an invocation a row that there should be at least.
 const SOLO_GROUPS: u64 = 4;
-/// Octet lanes that an invocation adds side by side at most.
+/// Octet lanes that an invocation adds side by side at most. The kernel names each: with 128 of them lavapipe takes 7 s to compile
+/// and then loses lanes.
 const SOLO_LANES: u64 = 16;
 /// Rows that a workgroup takes at most.
 const MOST_ROUNDS: u64 = 32;
@@ -109,6 +110,14 @@ impl Shares {
                 "one that passed this device's self-test",
                 rung.name(),
                 "leave the choice to the plan, or report the driver",
+            )));
+        }
+        if rung == Rung::Solo && order.octet_lanes() > SOLO_LANES {
+            return Err(Error::Plan(Detail::new(
+                "rung",
+                format!("one for rows that are summed in {} lanes: solo has {} at most", order.lanes, 2 * SOLO_LANES),
+                rung.name(),
+                "leave the choice to the plan; solo is for software drivers",
             )));
         }
         let (rows_at_once, rounds) = match rung {
