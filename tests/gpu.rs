@@ -10,9 +10,9 @@ use std::sync::Arc;
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use wgpu_rmsnorm::verify::{Case, PIPELINES_TO_KEEP, Status, Tier, cases, run_case};
-use wgpu_rmsnorm::{Gpu, adapters};
+use wgpu_rmsnorm::{Caps, Gpu, adapters};
 
-/// In the quick tier every so many cases run with runtime checks too.
+/// In the quick tier every so many cases run with runtime checks and 32-bit words too.
 const CHECKED_EVERY: usize = 24;
 
 fn main() -> ExitCode {
@@ -24,12 +24,17 @@ fn main() -> ExitCode {
     let found = pollster::block_on(adapters(false));
     let mut trials = vec![required(&found)];
     common::each_adapter(&mut trials, |trials, _, name, gpu| {
-        // Kernels go without runtime checks; some of the cases, in the full tier all, see to it that they make no difference.
-        let checked = Arc::new(gpu.with_runtime_checks());
+        // Kernels go without runtime checks, and on software drivers by 64-bit words; some of the cases, in the full tier all, see to
+        // it that neither makes a difference.
+        let checked = Arc::new(gpu.with_runtime_checks().with_caps(Caps { long_words: false, ..*gpu.caps() }));
         let every = if tier == Tier::Full { 1 } else { CHECKED_EVERY };
         for (index, case) in cases(tier).into_iter().enumerate() {
             if index % every == 0 {
-                trials.push(trial(format!("[{name}] with runtime checks, {}: {}", case.kind, case.name), &checked, case.clone()));
+                trials.push(trial(
+                    format!("[{name}] with runtime checks and 32-bit words, {}: {}", case.kind, case.name),
+                    &checked,
+                    case.clone(),
+                ));
             }
             trials.push(trial(format!("[{name}] {}: {}", case.kind, case.name), &gpu, case));
         }

@@ -90,7 +90,7 @@ fn anything() -> impl Strategy<Value = u64> {
 prop_compose! {
     fn any_caps()(
         cpu in any::<bool>(), subgroup in 0u32..7, binding in 12u32..31, alignment in 4u32..11, groups in 1u32..17,
-        invocations in 0u32..11,
+        invocations in 0u32..11, long_words in any::<bool>(),
     ) -> Caps {
         Caps {
             kind: if cpu { DeviceKind::Cpu } else { DeviceKind::Gpu },
@@ -99,6 +99,7 @@ prop_compose! {
             storage_alignment: 1 << alignment,
             max_workgroups: (1 << groups) - 1,
             max_invocations: 1 << invocations,
+            long_words,
             ..Caps::webgpu_defaults()
         }
     }
@@ -351,11 +352,16 @@ fn the_planner_uses_the_widest_access_that_the_layout_allows() {
 fn short_rows_share_a_workgroup_and_long_rows_do_not() {
     for kind in [DeviceKind::Cpu, DeviceKind::Gpu] {
         let caps = Caps { kind, subgroup_max: 8, ..Caps::webgpu_defaults() };
-        // Software gives every row an invocation of its own, where there are enough of them.
-        let (short, long) = if kind == DeviceKind::Cpu { (Rung::Solo, Rung::Solo) } else { (Rung::Multi, Rung::Looped) };
-        assert_eq!(plan(&NormSpec::torch(128, 1e-6), &caps, 8192).rung, short);
-        assert_eq!(plan(&NormSpec::torch(4096, 1e-6), &caps, 8192).rung, long);
-        assert_eq!(plan(&NormSpec::torch(4096, 1e-6), &caps, 1).rung, Rung::Looped);
+        // Software gives every row an invocation of its own, where there are enough of them; short ones are kept in registers.
+        let is_software = kind == DeviceKind::Cpu;
+        let rung = |spec: NormSpec, rows| plan(&spec, &caps, rows).rung;
+        assert_eq!(rung(NormSpec::torch(64, 1e-6), 8192), Rung::Registers);
+        assert_eq!(rung(NormSpec::torch(4096, 1e-6), 8192), if is_software { Rung::Solo } else { Rung::Registers });
+        assert_eq!(rung(NormSpec::torch(4096, 1e-6), 1), if is_software { Rung::Looped } else { Rung::Registers });
+        assert_eq!(rung(NormSpec::torch(1 << 16, 1e-6), 8192), if is_software { Rung::Solo } else { Rung::Looped });
+        assert_eq!(rung(NormSpec::layer_norm(64, 1e-6), 8192), if is_software { Rung::Solo } else { Rung::Multi });
+        let several = plan(&NormSpec::torch(64, 1e-6), &caps, 8192);
+        assert!(several.rows_per_group() > 1 && several.kept > 0, "{several:?}");
     }
 }
 

@@ -62,7 +62,7 @@ impl Choice {
         let descriptor = wgpu::DeviceDescriptor {
             label: Some("bench"),
             required_limits: adapter.wgpu().limits(),
-            required_features: adapter.wgpu().features() & TIMESTAMPS,
+            required_features: adapter.useful_features() | (adapter.wgpu().features() & TIMESTAMPS),
             ..Default::default()
         };
         let opened = block_on(adapter.wgpu().request_device(&descriptor));

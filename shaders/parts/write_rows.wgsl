@@ -15,6 +15,7 @@ fn main(
     let slot = index / WIDTH;
     let invocation = index % WIDTH;
     var before = ordinary_scale(0.0);
+    keep_channels(row_at(0u, rows));
 
     for (var turn = 0u; turn < ROUNDS; turn++) {
         if (row_number(first, 0u, turn) >= rows + shift) {
@@ -29,15 +30,7 @@ fn main(
         let lead = lead_of(row);
         let units = select(0u, (HIDDEN - lead) / 8u, row.present);
         if (!scale.rescued) {
-            for (var step = 0u; step < rolled(OUTPUT_STEPS); step++) {
-                let unit = step * WIDTH + invocation;
-                if (unit < units) {
-                    let i = lead + unit * 8u;
-                    let x = value_at(row, i);
-                    keep_value(row, i, x);
-                    store_output(row.output + i, finish(x, weight_at(row, i), bias_at(row, i), after_at(row, i), scale));
-                }
-            }
+            write_ordinary(row, invocation, lead, units, scale);
         } else {
             for (var step = 0u; step < rolled(OUTPUT_STEPS); step++) {
                 let unit = step * WIDTH + invocation;

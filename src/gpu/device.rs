@@ -153,6 +153,7 @@ impl Gpu {
     pub async fn open(adapter: &Adapter, options: &GpuOptions) -> Result<Self> {
         let descriptor = wgpu::DeviceDescriptor {
             label: Some("wgpu-rmsnorm"),
+            required_features: adapter.useful_features(),
             required_limits: adapter.adapter.limits(),
             ..Default::default()
         };
@@ -208,6 +209,7 @@ impl Gpu {
             max_invocations: limits.max_compute_invocations_per_workgroup.min(limits.max_compute_workgroup_size_x),
             workgroup_memory: limits.max_compute_workgroup_storage_size,
             max_storage_buffers: limits.max_storage_buffers_per_shader_stage,
+            long_words: info.device_type == wgpu::DeviceType::Cpu && device.features().contains(wgpu::Features::SHADER_INT64),
             rungs: Rungs::ALL,
         };
         let uniform_step = u64::from(caps.uniform_alignment).max(16);

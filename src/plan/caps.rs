@@ -23,11 +23,13 @@ pub struct Rungs {
     pub looped: bool,
     /// Whether [`Rung::Solo`] may be planned.
     pub solo: bool,
+    /// Whether [`Rung::Registers`] may be planned.
+    pub registers: bool,
 }
 
 impl Rungs {
     /// All of them.
-    pub const ALL: Rungs = Rungs { multi: true, looped: true, solo: true };
+    pub const ALL: Rungs = Rungs { multi: true, looped: true, solo: true, registers: true };
 
     /// Whether `rung` is among them.
     pub const fn contains(self, rung: Rung) -> bool {
@@ -35,6 +37,7 @@ impl Rungs {
             Rung::Multi => self.multi,
             Rung::Looped => self.looped,
             Rung::Solo => self.solo,
+            Rung::Registers => self.registers,
         }
     }
 }
@@ -64,6 +67,9 @@ pub struct Caps {
     pub workgroup_memory: u32,
     /// Storage buffers that a pipeline may bind.
     pub max_storage_buffers: u32,
+    /// Whether 16 bytes are best accessed as two 64-bit words: on software drivers that take every access apart, where the device has
+    /// 64-bit integers.
+    pub long_words: bool,
     /// The rungs that may be planned.
     pub rungs: Rungs,
 }
@@ -83,6 +89,7 @@ impl Caps {
             max_invocations: 256,
             workgroup_memory: 16 << 10,
             max_storage_buffers: 8,
+            long_words: false,
             rungs: Rungs::ALL,
         }
     }
@@ -101,6 +108,7 @@ impl Caps {
             max_invocations: self.max_invocations.min(device.max_invocations),
             workgroup_memory: self.workgroup_memory.min(device.workgroup_memory),
             max_storage_buffers: self.max_storage_buffers.min(device.max_storage_buffers),
+            long_words: self.long_words && device.long_words,
             ..self
         }
     }

@@ -41,7 +41,7 @@ impl fmt::Display for Plan {
         )?;
         for binding in &self.bindings {
             let access: Vec<_> =
-                binding.operands.iter().map(|&slot| format!("{slot}, {}", steps(self.access.get(slot)))).collect();
+                binding.operands.iter().map(|&slot| format!("{slot}, {}", self.steps(self.access.get(slot)))).collect();
             writeln!(f, "  binding  {}{}", access.join("; "), if binding.writable { "; read_write" } else { "" })?;
         }
         for chunk in &self.chunks {
@@ -106,10 +106,13 @@ fn count(number: u32, what: &str) -> String {
     if number == 1 { format!("{number} {what}") } else { format!("{number} {what}s") }
 }
 
-fn steps(access: Access) -> &'static str {
-    match access {
-        Access::Element => "an element at a time",
-        Access::Word => "a word at a time",
-        Access::Wide => "16 bytes at a time",
+impl Plan {
+    fn steps(&self, access: Access) -> &'static str {
+        match access {
+            Access::Element => "an element at a time",
+            Access::Word => "a word at a time",
+            Access::Wide if self.caps.long_words => "16 bytes at a time, as two 64-bit words",
+            Access::Wide => "16 bytes at a time",
+        }
     }
 }

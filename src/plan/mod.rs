@@ -7,6 +7,7 @@ mod access;
 mod bind;
 mod caps;
 mod explain;
+mod keep;
 mod layout;
 mod operand;
 mod order;
@@ -17,6 +18,7 @@ pub use crate::slot::Slot;
 pub use access::{Access, AccessMap};
 pub use bind::{Binding, Chunk};
 pub use caps::{Caps, DeviceKind, Rungs};
+pub(crate) use keep::shares_channels;
 pub use layout::{Layout, Placement};
 pub(crate) use order::BLOCK;
 pub use order::Order;
@@ -26,7 +28,7 @@ use std::str::FromStr;
 
 use crate::error::{Detail, Error, Result};
 use crate::spec::NormSpec;
-use share::{Reason, Shares, row_memory};
+use share::{Reason, Row, Shares, row_memory};
 
 /// A way to share rows out over workgroups. All give the same bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -39,11 +41,14 @@ pub enum Rung {
     /// One invocation a row, as many rows at a time as a register has lanes: neither barriers nor workgroup memory. For software
     /// drivers.
     Solo,
+    /// A row is read once and kept in registers until it is written: one invocation a row on software drivers, several on GPUs, which
+    /// share a workgroup with more rows where those are short.
+    Registers,
 }
 
 impl Rung {
     /// All of them.
-    pub const ALL: [Rung; 3] = [Rung::Multi, Rung::Looped, Rung::Solo];
+    pub const ALL: [Rung; 4] = [Rung::Multi, Rung::Looped, Rung::Solo, Rung::Registers];
 
     /// The rung's name in lower case.
     pub const fn name(self) -> &'static str {
@@ -51,6 +56,7 @@ impl Rung {
             Rung::Multi => "multi",
             Rung::Looped => "looped",
             Rung::Solo => "solo",
+            Rung::Registers => "registers",
         }
     }
 }
@@ -164,6 +170,10 @@ pub struct Plan {
     pub rows_at_once: u32,
     /// Times that a workgroup does so, one after the other.
     pub rounds: u32,
+    /// Octets of a row that an invocation keeps from the first sweep to the second; 0 where it reads the row twice.
+    pub kept: u32,
+    /// Whether a row is one invocation's alone, with neither barriers nor workgroup memory.
+    pub is_alone: bool,
     /// Whether rows share 32-bit words of the output.
     pub shared_words: SharedWords,
     /// How each operand is accessed.
@@ -206,10 +216,10 @@ impl Plan {
             .min(u64::from(force.width.unwrap_or(u32::MAX)).max(1));
         let width = 1u64 << widest.ilog2();
         let inner_rows = rows.saturating_mul(spec.groups);
-        let shares = Shares::new(spec, &order, caps, inner_rows, width, shared_words, force.rung)?;
-        let width = if shares.rung == Rung::Solo { 1 } else { width };
-        check_iterations(spec, &order, width, shares.rounds)?;
-        if shares.rung != Rung::Solo {
+        let shares =
+            Shares::new(&Row { spec, order: &order, access: &access, shared_words }, caps, inner_rows, width, force.rung)?;
+        check_iterations(spec, &order, shares.width, shares.rounds)?;
+        if !shares.is_alone {
             check_workgroup_memory(spec, &order, caps, shares.rows_at_once)?;
         }
 
@@ -220,9 +230,11 @@ impl Plan {
             rows,
             rung: shares.rung,
             order,
-            width: width as u32,
+            width: shares.width as u32,
             rows_at_once: shares.rows_at_once as u32,
             rounds: shares.rounds as u32,
+            kept: shares.kept as u32,
+            is_alone: shares.is_alone,
             shared_words,
             access,
             bindings,

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Caps, DeviceKind, MOST_ITERATIONS, Order, Rung, SharedWords, iterations};
+use super::{AccessMap, Caps, DeviceKind, MOST_ITERATIONS, Order, Rung, SharedWords, iterations, keep};
 use crate::error::{Detail, Error, Result};
 use crate::spec::NormSpec;
 
@@ -20,10 +20,22 @@ const SOLO_LANES: u64 = 16;
 /// Rows that a workgroup takes at most.
 const MOST_ROUNDS: u64 = 32;
 
+/// What is shared out.
+pub(super) struct Row<'a> {
+    pub spec: &'a NormSpec,
+    pub order: &'a Order,
+    pub access: &'a AccessMap,
+    pub shared_words: SharedWords,
+}
+
 /// The rows of a workgroup.
 #[derive(Debug)]
 pub(super) struct Shares {
     pub rung: Rung,
+    /// Invocations a row.
+    pub width: u64,
+    pub is_alone: bool,
+    pub kept: u64,
     pub rows_at_once: u64,
     pub rounds: u64,
     pub reason: Reason,
@@ -38,6 +50,10 @@ pub(super) enum Reason {
     /// Solo: rows fill the lanes of a register.
     Register {
         rows: u64,
+    },
+    /// Registers: an invocation keeps so many octets.
+    Kept {
+        octets: u64,
     },
     /// Multi: what a row keeps busy is less than a workgroup should have.
     Short {
@@ -60,17 +76,12 @@ pub(super) enum Reason {
 }
 
 impl Shares {
-    pub fn new(
-        spec: &NormSpec,
-        order: &Order,
-        caps: &Caps,
-        rows: u64,
-        width: u64,
-        shared_words: SharedWords,
-        forced: Option<Rung>,
-    ) -> Result<Self> {
+    /// `width` is what several invocations would be that share a row.
+    pub fn new(row: &Row<'_>, caps: &Caps, rows: u64, width: u64, forced: Option<Rung>) -> Result<Self> {
+        let Row { spec, order, .. } = *row;
         // Rows that share words take turns, so that one invocation sees both scales.
-        let unit = if shared_words == SharedWords::InPairs { 2 } else { 1 };
+        let unit = if row.shared_words == SharedWords::InPairs { 2 } else { 1 };
+        let is_software = caps.kind == DeviceKind::Cpu;
         let (has, should_have, of) = match caps.kind {
             DeviceKind::Cpu => (order.hidden, WORTH_A_GROUP, "elements"),
             DeviceKind::Gpu => (width, GPU_GROUP, "invocations"),
@@ -88,45 +99,56 @@ impl Shares {
         let rounds = (1u64 << rounds.ilog2()).next_multiple_of(unit);
         let several = at_once * rounds > unit;
         let solo = Self::solo(order, caps, rows, unit);
-        let has_enough = rows >= solo.0 * solo.1 * SOLO_GROUPS
-            && order.octet_lanes() <= SOLO_LANES
-            && iterations(spec, order, 1, solo.1) <= MOST_ITERATIONS;
+        let suits_solo = order.octet_lanes() <= SOLO_LANES;
+        let fills_registers =
+            rows >= solo.0 * solo.1 * SOLO_GROUPS && suits_solo && iterations(spec, order, 1, solo.1) <= MOST_ITERATIONS;
+        let kept_width = if is_software { 1 } else { width };
+        let kept =
+            keep::octets(spec, order, caps, row.access, kept_width, forced.is_some()).filter(|_| suits_solo || !is_software);
+
         let allowed = |rung| caps.rungs.contains(rung);
-        let (rung, reason) = match forced {
-            Some(rung) => (rung, Reason::Forced),
-            None if caps.kind == DeviceKind::Cpu && has_enough && allowed(Rung::Solo) => {
-                (Rung::Solo, Reason::Register { rows: solo.0 })
+        let (rung, reason) = match (forced, kept) {
+            (Some(rung), _) => (rung, Reason::Forced),
+            (None, Some(octets)) if (fills_registers || !is_software) && allowed(Rung::Registers) => {
+                (Rung::Registers, Reason::Kept { octets })
             }
-            None if several && rows > unit && allowed(Rung::Multi) => (Rung::Multi, Reason::Short { has, should_have, of }),
-            None if several && rows > unit => (Rung::Looped, Reason::FailedSelfTest),
-            None if rows <= unit => (Rung::Looped, Reason::FewRows),
-            None if wanted <= unit => (Rung::Looped, Reason::Enough { rows: unit, has, of }),
-            None if caps.kind == DeviceKind::Cpu => (Rung::Looped, Reason::Idle { rows }),
-            None => (Rung::Looped, Reason::NoRoom),
+            _ if is_software && fills_registers && allowed(Rung::Solo) => (Rung::Solo, Reason::Register { rows: solo.0 }),
+            _ if several && rows > unit && allowed(Rung::Multi) => (Rung::Multi, Reason::Short { has, should_have, of }),
+            _ if several && rows > unit => (Rung::Looped, Reason::FailedSelfTest),
+            _ if rows <= unit => (Rung::Looped, Reason::FewRows),
+            _ if wanted <= unit => (Rung::Looped, Reason::Enough { rows: unit, has, of }),
+            _ if is_software => (Rung::Looped, Reason::Idle { rows }),
+            _ => (Rung::Looped, Reason::NoRoom),
         };
-        if !allowed(rung) {
-            return Err(Error::Plan(Detail::new(
-                "rung",
-                "one that passed this device's self-test",
-                rung.name(),
-                "leave the choice to the plan, or report the driver",
-            )));
-        }
-        if rung == Rung::Solo && order.octet_lanes() > SOLO_LANES {
-            return Err(Error::Plan(Detail::new(
-                "rung",
-                format!("one for rows that are summed in {} lanes: solo has {} at most", order.lanes, 2 * SOLO_LANES),
-                rung.name(),
-                "leave the choice to the plan; solo is for software drivers",
-            )));
-        }
+        Self::refuse(rung, row, allowed(rung), suits_solo, kept)?;
+        let is_alone = rung == Rung::Solo || rung == Rung::Registers && is_software;
         let (rows_at_once, rounds) = match rung {
+            _ if is_alone => solo,
             Rung::Looped => (1, unit),
-            Rung::Multi if several => (at_once, rounds),
-            Rung::Multi => (1, 2 * unit),
-            Rung::Solo => solo,
+            Rung::Multi if !several => (1, 2 * unit),
+            _ => (at_once, rounds),
         };
-        Ok(Self { rung, rows_at_once, rounds, reason })
+        let kept = kept.filter(|_| rung == Rung::Registers).unwrap_or(0);
+        Ok(Self { rung, width: if is_alone { 1 } else { width }, is_alone, kept, rows_at_once, rounds, reason })
+    }
+
+    /// A rung that was asked for and does not apply.
+    fn refuse(rung: Rung, row: &Row<'_>, allowed: bool, suits_solo: bool, kept: Option<u64>) -> Result<()> {
+        let (expected, remedy) = match rung {
+            _ if !allowed => {
+                ("one that passed this device's self-test".to_owned(), "leave the choice to the plan, or report the driver")
+            }
+            Rung::Solo if !suits_solo => (
+                format!("one for rows that are summed in {} lanes: solo has {} at most", row.order.lanes, 2 * SOLO_LANES),
+                "leave the choice to the plan; solo is for software drivers",
+            ),
+            Rung::Registers if kept.is_none() => (
+                "one that applies: registers hold short rows of whole words, of norms that read a row twice".to_owned(),
+                "leave the choice to the plan",
+            ),
+            _ => return Ok(()),
+        };
+        Err(Error::Plan(Detail::new("rung", expected, rung.name(), remedy)))
     }
 
     /// Rows at once, and turns, of workgroups whose invocations each have a row.
@@ -154,6 +176,9 @@ impl fmt::Display for Reason {
             Reason::FewRows => write!(f, "there are no more rows to share a workgroup"),
             Reason::Register { rows } => {
                 write!(f, "a register has {rows} lanes, one a row: nothing is shared, and software pays for every barrier")
+            }
+            Reason::Kept { octets } => {
+                write!(f, "an invocation keeps the {octets} octets that it has of a row: each is read once")
             }
             Reason::Short { has, should_have, of } => {
                 write!(f, "a row has {has} {of}, and a workgroup should have {should_have}")

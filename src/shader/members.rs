@@ -5,7 +5,7 @@ use super::{buffer_of, is_atomic, operand_before, words};
 use crate::dtype::DType;
 use crate::gate::Activation;
 use crate::groups::WeightOf;
-use crate::plan::{Access, Plan, Rung, SharedWords};
+use crate::plan::{Access, Plan, SharedWords};
 use crate::slot::Slot;
 use crate::spec::NormSpec;
 
@@ -29,6 +29,7 @@ impl Text {
         for binding in &plan.bindings {
             let (read, write) = match () {
                 () if is_atomic(plan, binding) => (part!("buffer_atomic"), part!("buffer_atomic_write")),
+                () if binding.wide && plan.caps.long_words => (part!("buffer_long"), part!("buffer_long_write")),
                 () if binding.wide => (part!("buffer_wide"), part!("buffer_wide_write")),
                 () => (part!("buffer_word"), part!("buffer_word_write")),
             };
@@ -122,13 +123,13 @@ impl Text {
         self.rest_octets(plan);
         let sums = if plan.spec.centered { &["", "second_"][..] } else { &[""] };
         for name in sums {
-            match plan.rung {
-                Rung::Solo => self.lanes_alone(name, &plan.order),
-                Rung::Multi | Rung::Looped => self.levels(name, plan.order.blocks()),
+            match plan.is_alone {
+                true => self.lanes_alone(name, &plan.order),
+                false => self.levels(name, plan.order.blocks()),
             }
         }
-        self.add(if plan.rung == Rung::Solo { part!("lanes_alone") } else { part!("lanes_shared") });
-        if plan.spec.centered && plan.rung != Rung::Solo {
+        self.add(if plan.is_alone { part!("lanes_alone") } else { part!("lanes_shared") });
+        if plan.spec.centered && !plan.is_alone {
             self.add(part!("lanes_shared_second"));
         }
         for part in [part!("lane_sums"), part!("peak")] {
@@ -138,10 +139,11 @@ impl Text {
             return;
         }
         self.add(part!("square_sums"));
-        match plan.rung {
+        match () {
+            () if plan.kept > 0 => self.plain_sum_kept(plan),
             // A gate is long: once is enough.
-            Rung::Solo if !plan.spec.gates_input() => self.plain_sum_alone(&plan.order),
-            _ => self.add(part!("plain_sum")),
+            () if plan.is_alone && !plan.spec.gates_input() => self.plain_sum_alone(&plan.order),
+            () => self.add(part!("plain_sum")),
         }
     }
 

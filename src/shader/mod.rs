@@ -11,10 +11,11 @@ macro_rules! part {
     };
 }
 
+mod kept;
 mod members;
 mod text;
 
-use crate::plan::{Access, Binding, DeviceKind, Plan, ROW_DIGITS, Rung, SharedWords};
+use crate::plan::{Access, Binding, DeviceKind, Plan, ROW_DIGITS, SharedWords};
 use crate::slot::Slot;
 use crate::spec::NormSpec;
 use text::Text;
@@ -74,7 +75,7 @@ pub(crate) fn compose(plan: &Plan) -> Shader {
     for part in [part!("root"), part!("range")] {
         text.add(part);
     }
-    text.add(if plan.rung == Rung::Solo { part!("turns_alone") } else { part!("turns_shared") });
+    text.add(if plan.is_alone { part!("turns_alone") } else { part!("turns_shared") });
     if spec.shards().is_none() {
         text.sums(plan);
     }
@@ -87,6 +88,12 @@ pub(crate) fn compose(plan: &Plan) -> Shader {
         text.result(plan);
         text.output(plan);
         text.scale(plan);
+        text.add(part!("write_octet"));
+        match plan.kept {
+            0 => text.add(part!("write_again")),
+            _ => text.write_kept(plan),
+        }
+        text.keep_channels(plan);
         text.add(part!("write_rows"));
     }
     Shader { label: label(plan), wgsl: text.0, bindings: bound(plan) }

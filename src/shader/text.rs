@@ -86,6 +86,7 @@ impl Text {
                     let access = if binding.writable { "read_write" } else { "read" };
                     let element = match () {
                         () if is_atomic(plan, binding) => "atomic<u32>",
+                        () if binding.wide && plan.caps.long_words => "vec2<u64>",
                         () if binding.wide => "vec4<u32>",
                         () => "u32",
                     };

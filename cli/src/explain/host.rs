@@ -19,6 +19,7 @@ pub fn caps(caps: &Caps) -> Value {
         "max_invocations": caps.max_invocations,
         "workgroup_memory": caps.workgroup_memory,
         "max_storage_buffers": caps.max_storage_buffers,
+        "long_words": caps.long_words,
     })
 }
 

@@ -99,7 +99,9 @@ pub fn run(options: &Options, context: &Context) -> Result<ExitCode, Failure> {
     let (preset, eps) = options.definition.resolve_or(EPS)?;
     let spec = spec(options, preset, eps)?;
     let rows = spec.rows_of(&options.shape.0)?;
-    let (device, caps) = device(options, context)?;
+    let (device, mut caps) = device(options, context)?;
+    // Other languages are for other drivers than the one that wants 64-bit words; GLSL has none.
+    caps.long_words &= matches!(options.target, None | Some(Target::Spirv));
     let layout = placement::layout(&spec, rows, &options.places, options.in_place)?;
     let plan = Plan::with(&spec, &caps, &layout, rows, options.forced.force())?;
     let shader = plan.shader();

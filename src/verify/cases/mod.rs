@@ -7,6 +7,7 @@ mod family;
 mod members;
 mod numbers;
 mod placement;
+mod registers;
 mod shapes;
 
 use super::case::{Case, Tier};
@@ -52,6 +53,7 @@ pub fn cases(tier: Tier) -> Vec<Case> {
     borders::beside(&mut list);
     borders::codes(&mut list);
     borders::rescue(&mut list);
+    registers::registers(&mut list);
     list.retain(|case| case.tier <= tier);
     list
 }

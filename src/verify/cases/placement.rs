@@ -76,7 +76,8 @@ pub(super) fn shared_words(list: &mut Vec<Case>) {
 pub(super) fn choices(list: &mut Vec<Case>) {
     for (hidden, dtype) in [(64, DType::F32), (129, DType::F16), (1000, DType::BF16), (4096, DType::F32)] {
         let spec = NormSpec::torch(hidden, 1e-6).dtype(dtype);
-        for rung in Rung::ALL {
+        // Registers are for short rows of whole words.
+        for rung in Rung::ALL.into_iter().filter(|rung| *rung != Rung::Registers || hidden == 64) {
             let case = Case::new("choices", format!("rung {} {hidden} {dtype}", rung.name()), spec, 70);
             list.push(case.forced(Force::default().rung(rung)).regime(Regime::Mixed));
         }

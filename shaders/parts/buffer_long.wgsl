@@ -1,0 +1,10 @@
+// BUFFER as an array of two 64-bit words, for drivers that take every access apart: half as many pieces as four words. BUFFER_four
+// takes multiples of 4.
+fn BUFFER_one(i: u32) -> u32 {
+    return BUFFER_four(i / 4u * 4u)[i % 4u];
+}
+
+fn BUFFER_four(i: u32) -> vec4<u32> {
+    let pair = BUFFER[i / 4u];
+    return vec4<u32>(u32(pair.x), u32(pair.x >> 32u), u32(pair.y), u32(pair.y >> 32u));
+}
