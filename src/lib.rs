@@ -100,7 +100,7 @@ pub use gate::{Activation, Gate};
 pub use wgpu;
 
 #[cfg(feature = "gpu")]
-pub use gpu::{Adapter, Gpu, GpuOptions, Norm, Operand, Operands, Prepared, SelfTest, adapters};
+pub use gpu::{Adapter, CompileTime, Gpu, GpuOptions, Norm, Operand, Operands, Prepared, SelfTest, adapters};
 pub use groups::WeightOf;
 pub use inputs::Inputs;
 pub use outputs::Outputs;

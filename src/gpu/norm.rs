@@ -13,6 +13,9 @@ use crate::spec::NormSpec;
 use crate::values::Values;
 
 /// A [`NormSpec`] on a [`Gpu`].
+///
+/// It holds nothing but the two: no memory of the device, no buffer, no kernel. [`Norm::run`] takes buffers for its operands and
+/// its results, and gives them back before it returns.
 #[derive(Debug, Clone)]
 pub struct Norm {
     gpu: Gpu,

@@ -100,6 +100,8 @@ impl SharedWords {
 
 /// Base-256 digits in which the number of rows reaches the kernel.
 pub const ROW_DIGITS: usize = 4;
+/// Values of such a digit.
+pub const ROW_DIGIT_VALUES: u64 = 256;
 
 /// Choices that the caller takes out of the plan's hands, to test and time each of them. The default leaves all to the plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -276,15 +278,15 @@ impl Plan {
         Slot::ALL.into_iter().map(bytes).fold(0, u64::saturating_add)
     }
 
-    /// Bytes of device memory that a prepared norm holds for itself: the uniform of every chunk. Whoever runs the plan needs a
-    /// table of the 256 row digits besides, once a device.
+    /// Bytes of device memory that a prepared norm holds for itself: the uniform of every chunk. Whoever runs the plan needs
+    /// [`Caps::held_bytes`] besides, once a device.
     pub fn held_bytes(&self) -> u64 {
         self.chunks.len() as u64 * self.params_step()
     }
 
     /// Bytes from one chunk's uniform to the next in a buffer that holds them all.
     pub fn params_step(&self) -> u64 {
-        (size_of::<Params>() as u64).next_multiple_of(u64::from(self.caps.uniform_alignment).max(16))
+        (size_of::<Params>() as u64).next_multiple_of(self.caps.uniform_step())
     }
 
     /// The kernel's text and bindings.
