@@ -52,7 +52,8 @@ impl fmt::Display for Plan {
             writeln!(f, "  dispatch none: there are no rows")?;
         }
         writeln!(f, "  moves    {} bytes: each operand once", self.bytes(self.rows))?;
-        write!(f, "  holds    {} bytes of uniforms", self.held_bytes())
+        writeln!(f, "  holds    {} bytes of uniforms in {}", self.held_bytes(), bind_groups(self.chunks.len()))?;
+        write!(f, "           its device, once for all norms: {} bytes of row digits", self.caps.held_bytes())
     }
 }
 
@@ -100,6 +101,10 @@ fn definition(spec: &NormSpec) -> Vec<String> {
         None => format!("{} codes by a scale of each {}", quantized.dtype, if spec.groups > 1 { "group" } else { "row" }),
     }));
     lines
+}
+
+fn bind_groups(number: usize) -> String {
+    if number == 1 { "1 bind group".into() } else { format!("{number} bind groups") }
 }
 
 fn count(number: u32, what: &str) -> String {

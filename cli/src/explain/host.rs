@@ -94,6 +94,16 @@ pub fn kernel(plan: &Plan, shader: &Shader) -> Value {
     })
 }
 
+/// What is held besides the caller's buffers: by a prepared norm, by a norm that is bound to nothing, by a device for all norms.
+pub fn held(plan: &Plan) -> Value {
+    let chunks = plan.chunks.len();
+    json!({
+        "prepared": {"device_bytes": plan.held_bytes(), "bind_groups": chunks},
+        "norm": {"device_bytes": 0},
+        "gpu": {"device_bytes": plan.caps.held_bytes(), "kernels": usize::from(chunks > 0)},
+    })
+}
+
 /// Every binding of group 0, by its number.
 pub fn bindings(plan: &Plan, shader: &Shader) -> Value {
     let entry = |(number, bound): (usize, &Bound)| match *bound {

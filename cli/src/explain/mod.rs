@@ -125,7 +125,7 @@ pub fn run(options: &Options, context: &Context) -> Result<ExitCode, Failure> {
         "bindings": host::bindings(&plan, &shader),
         "dispatches": host::dispatches(&plan, &shader),
         "bytes_moved": plan.bytes(rows),
-        "bytes_held": plan.held_bytes(),
+        "held": host::held(&plan),
         "translation": translation,
     }))?;
     Ok(ExitCode::SUCCESS)
