@@ -13,6 +13,7 @@ use super::transfer::filled_buffer;
 use crate::error::{Detail, Error, Result};
 use crate::plan::{Caps, DeviceKind, Params, ROW_DIGIT_VALUES, Rungs};
 use crate::spec::NormSpec;
+use crate::tuning::Tuning;
 
 /// A device with its pipelines. Clones share both.
 ///
@@ -33,6 +34,7 @@ pub struct Gpu {
     caps: Caps,
     wait_limit: Duration,
     pub(super) compiler: Compiler,
+    pub(super) tuning: Option<Arc<Tuning>>,
 }
 
 pub(super) struct Shared {
@@ -148,7 +150,13 @@ impl Gpu {
             .collect();
         let digits = filled_buffer(&device, "wgpu-rmsnorm digits", wgpu::BufferUsages::UNIFORM, &table).await?;
         let shared = Shared { device, queue, info, digits, limits: caps, pipelines: Pipelines::default() };
-        Ok(Self { shared: Arc::new(shared), caps, wait_limit: GpuOptions::default().wait_limit, compiler: Compiler::default() })
+        Ok(Self {
+            shared: Arc::new(shared),
+            caps,
+            wait_limit: GpuOptions::default().wait_limit,
+            compiler: Compiler::default(),
+            tuning: None,
+        })
     }
 
     /// [`Gpu::from_wgpu`], waiting on this thread (for nothing, on native).

@@ -11,6 +11,7 @@ mod pipelines;
 mod prepared;
 mod self_test;
 mod transfer;
+mod tuned;
 
 pub use adapter::{Adapter, adapters};
 pub use device::Gpu;

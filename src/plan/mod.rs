@@ -12,6 +12,7 @@ mod operand;
 mod order;
 mod params;
 mod share;
+mod tuned;
 
 pub use crate::slot::Slot;
 pub use access::{Access, AccessMap};
@@ -21,6 +22,7 @@ pub use layout::{Layout, Placement};
 pub(crate) use order::BLOCK;
 pub use order::Order;
 pub use params::Params;
+pub use tuned::Tuned;
 
 use std::str::FromStr;
 
@@ -176,8 +178,10 @@ pub struct Plan {
     pub chunks: Vec<Chunk>,
     /// The device it was made for.
     pub caps: Caps,
-    /// What the caller took out of the plan's hands.
+    /// What the caller, or a tuning record, took out of the plan's hands.
     pub force: Force,
+    /// What a tuning record decided.
+    pub tuned: Tuned,
     /// Why this rung.
     reason: Reason,
 }
@@ -196,9 +200,16 @@ impl Plan {
     /// # Errors
     /// Those of [`Plan::new`], and [`Error::Plan`] where a forced choice does not apply.
     pub fn with(spec: &NormSpec, caps: &Caps, layout: &Layout, rows: u64, force: Force) -> Result<Self> {
+        Self::planned(spec, caps, layout, rows, force, None)
+    }
+
+    /// Plans with some choices forced, and as many lanes where rows of this length can be summed so.
+    fn planned(spec: &NormSpec, caps: &Caps, layout: &Layout, rows: u64, force: Force, lanes: Option<u32>) -> Result<Self> {
         spec.validate()?;
         layout.validate(spec, rows)?;
-        let order = Order::partial(spec.group_length(), spec.statistics_length(), caps);
+        let own_order = Order::partial(spec.group_length(), spec.statistics_length(), caps);
+        let tuned_order = lanes.and_then(|lanes| own_order.with_lanes(lanes));
+        let order = tuned_order.unwrap_or(own_order);
         let layout = &layout.with_strides_that_matter(spec, rows);
         let access = AccessMap::new(spec, layout, rows, force.access);
         let shared_words = SharedWords::new(spec, layout, rows, access.get(Slot::Output));
@@ -231,6 +242,7 @@ impl Plan {
             chunks,
             caps: *caps,
             force,
+            tuned: Tuned { choice: false, lanes: tuned_order.is_some() },
             reason: shares.reason,
         })
     }
