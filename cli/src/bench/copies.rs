@@ -51,11 +51,11 @@ impl Copies {
             let copy = Copy::new(gpu, &source, &target, bytes, kernel);
             let mut fastest = f64::INFINITY;
             for _ in 0..TRIES {
-                let seconds = clock.seconds(|encoder| {
+                let time = clock.time(|encoder| {
                     copy.record(encoder);
                     Ok(())
                 })?;
-                fastest = fastest.min(seconds.unwrap_or(f64::INFINITY));
+                fastest = fastest.min(time.work.unwrap_or(f64::INFINITY));
             }
             if best.as_ref().is_none_or(|(time, _)| fastest < *time) {
                 best = Some((fastest, copy));

@@ -4,6 +4,7 @@ mod clock;
 mod compare;
 mod copies;
 mod measure;
+mod operation;
 mod report;
 mod shape;
 mod work;
@@ -22,9 +23,10 @@ pub use clock::TIMESTAMPS;
 use compare::Earlier;
 use copies::Copies;
 use measure::measure;
-use report::Line;
+use operation::{Dtypes, Operation};
+use report::{Line, Subject};
 use shape::Shape;
-use work::{Dtypes, Operation, Work};
+use work::Work;
 
 /// Options of `bench`.
 #[derive(Debug, Args)]
@@ -68,7 +70,7 @@ impl Options {
 
 /// Times everything and prints a table.
 pub fn run(options: &Options, context: &Context) -> Result<ExitCode, Failure> {
-    let report = context.json.report()?;
+    let mut report = context.json.report()?;
     let shapes = options.shapes()?;
     if !(options.seconds > 0.0 && options.seconds <= 600.0) {
         let problem = format_args!("--seconds: expected a number up to 600, got {}", options.seconds);
@@ -81,6 +83,7 @@ pub fn run(options: &Options, context: &Context) -> Result<ExitCode, Failure> {
     if report.wants_text() {
         say!("{adapter}\nTimed by {}\n", clock.name());
     }
+    let device = adapter.to_string();
     let bar = progress::of_pieces((shapes.len() * options.op.len() * options.dtype.len()) as u64);
     let mut lines = Vec::new();
     let mut copies: Option<(u64, Copies)> = None;
@@ -89,14 +92,16 @@ pub fn run(options: &Options, context: &Context) -> Result<ExitCode, Failure> {
             for &dtypes in &options.dtype {
                 bar.set_message(format!("{} {}x{} {}", operation.name(), shape[0], shape[1], dtypes.name()));
                 let work = Work::new(&gpu, operation.spec(shape[1], dtypes), shape, options.forced.force())?;
-                work.check(&gpu)?;
+                let error = work.check(&gpu)?;
                 let half = work.bytes() / 2;
                 let copies = match &mut copies {
                     Some((bytes, copies)) if *bytes == half => copies,
                     other => &mut other.insert((half, Copies::new(&gpu, half, &mut clock)?)).1,
                 };
                 let timed = measure(&work, copies, &mut clock, options.seconds)?;
-                lines.push(Line::new(operation, dtypes, shape, &work, copies, &timed));
+                let line = Line::new(Subject { operation, dtypes, shape }, &work, error, copies, timed);
+                report.line(&line.json(&device, clock.name()))?;
+                lines.push(line);
                 gpu.trim_pipelines(wgpu_rmsnorm::verify::PIPELINES_TO_KEEP);
                 bar.inc(1);
             }
@@ -109,7 +114,6 @@ pub fn run(options: &Options, context: &Context) -> Result<ExitCode, Failure> {
     if report.wants_text() {
         report::print(&lines, earlier.as_ref());
     }
-    let device = adapter.to_string();
-    report.write(&lines.iter().map(|line| line.json(&device)).collect())?;
+    report.finish()?;
     Ok(ExitCode::SUCCESS)
 }

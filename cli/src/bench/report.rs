@@ -5,8 +5,9 @@ use serde_json::{Value, json};
 use super::compare::Earlier;
 use super::copies::Copies;
 use super::measure::Timed;
+use super::operation::{Dtypes, Operation};
 use super::shape::Shape;
-use super::work::{Dtypes, Operation, Work};
+use super::work::Work;
 use crate::output::say;
 use crate::table;
 
@@ -20,21 +21,32 @@ pub struct Line {
     bytes: u64,
     copied: u64,
     copy: String,
+    /// The largest distance of a result to float64.
+    error: Option<f64>,
     timed: Timed,
 }
 
+/// What is timed, by name.
+#[derive(Clone, Copy)]
+pub struct Subject {
+    pub operation: Operation,
+    pub dtypes: Dtypes,
+    pub shape: Shape,
+}
+
 impl Line {
-    pub fn new(operation: Operation, dtypes: Dtypes, shape: Shape, work: &Work, copies: &Copies, timed: &Timed) -> Self {
+    pub fn new(subject: Subject, work: &Work, error: Option<f64>, copies: &Copies, timed: Timed) -> Self {
         let plan = work.prepared.plan();
         Self {
-            operation: operation.name(),
-            dtypes: dtypes.name(),
-            shape,
+            operation: subject.operation.name(),
+            dtypes: subject.dtypes.name(),
+            shape: subject.shape,
             plan: format!("{} {} x {} x {}", plan.rung.name(), plan.width, plan.rows_at_once, plan.rounds),
             bytes: work.bytes(),
             copied: copies.traffic(),
             copy: copies.best.name.clone(),
-            timed: *timed,
+            error,
+            timed,
         }
     }
 
@@ -43,9 +55,8 @@ impl Line {
         [self.operation.clone(), self.dtypes.clone(), format!("{}x{}", self.shape[0], self.shape[1])]
     }
 
-    /// Bytes a nanosecond.
+    /// Bytes a nanosecond, by the clock.
     fn speeds(&self) -> [f64; 3] {
-        let speed = |bytes: u64, seconds: f64| bytes as f64 / seconds * 1e-9;
         let timed = &self.timed;
         [speed(self.bytes, timed.norm), speed(self.copied, timed.copy), speed(self.copied, timed.plain_copy)]
     }
@@ -56,18 +67,26 @@ impl Line {
         norm / copy
     }
 
-    /// The fields that the table of other libraries has too, and the copies.
-    pub fn json(&self, device: &str) -> Value {
+    /// First what is recorded of other libraries too, and counted alike: from the first command until the device is done, one
+    /// norm in a submit (`median_s`, `gb_per_s`), and one of several (`batch_`). Then what the clock says of these several, and
+    /// of the copies.
+    pub fn json(&self, device: &str, clock: &str) -> Value {
         let [norm, copy, plain_copy] = self.speeds();
         let timed = &self.timed;
         json!({
             "peer": "wgpu-rmsnorm", "version": env!("CARGO_PKG_VERSION"), "device": device, "dtype": self.dtypes,
             "op": self.operation, "rows": self.shape[0], "hidden": self.shape[1],
-            "median_s": timed.single, "gb_per_s": norm, "batch_s": timed.norm, "batch_k": timed.repetitions,
-            "bytes": self.bytes, "plan": self.plan, "share_of_copy": self.share(),
-            "copy": self.copy, "copy_gb_per_s": copy, "copy_batch_s": timed.copy, "plain_copy_gb_per_s": plain_copy,
+            "median_s": timed.single, "gb_per_s": speed(self.bytes, timed.single), "max_abs_err": self.error,
+            "batch_s": timed.batch, "batch_k": timed.repetitions, "batch_gb_per_s": speed(self.bytes, timed.batch),
+            "bytes": self.bytes, "plan": self.plan, "clock": clock, "norm_s": timed.norm, "norm_gb_per_s": norm,
+            "copy": self.copy, "copy_s": timed.copy, "copy_gb_per_s": copy, "plain_copy_gb_per_s": plain_copy,
+            "share_of_copy": self.share(),
         })
     }
+}
+
+fn speed(bytes: u64, seconds: f64) -> f64 {
+    bytes as f64 / seconds * 1e-9
 }
 
 /// Prints the table; with an earlier report, what each share was, and what it is now over that.
