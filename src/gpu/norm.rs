@@ -43,7 +43,15 @@ impl Norm {
     /// # Errors
     /// Those of [`Plan::new`].
     pub fn plan(&self, layout: &Layout, rows: u64) -> Result<Plan> {
-        self.gpu.plan(&self.spec, layout, rows, Force::default())
+        self.plan_with(layout, rows, Force::default())
+    }
+
+    /// [`Norm::plan`] with some of the plan's choices forced.
+    ///
+    /// # Errors
+    /// Those of [`Plan::with`].
+    pub fn plan_with(&self, layout: &Layout, rows: u64, force: Force) -> Result<Plan> {
+        self.gpu.plan(&self.spec, layout, rows, force)
     }
 
     /// Binds the norm to buffers, for up to `rows` rows. Everything is checked here, and the kernel compiled on first use.

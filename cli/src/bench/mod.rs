@@ -1,13 +1,13 @@
 //! How fast norms are, beside copies of the same bytes in the same run.
 
-mod clock;
+pub mod clock;
 mod compare;
 mod copies;
 mod measure;
-mod operation;
+pub mod operation;
 mod report;
-mod shape;
-mod work;
+pub mod shape;
+pub mod work;
 
 use std::path::PathBuf;
 use std::process::ExitCode;

@@ -82,6 +82,7 @@ pub fn plan(plan: &Plan) -> Value {
         "rows_per_workgroup": plan.rows_per_group(),
         "workgroup_size": plan.workgroup_size(),
         "lanes": plan.order.lanes,
+        "tuned": {"choice": plan.tuned.choice, "lanes": plan.tuned.lanes},
     })
 }
 
