@@ -52,8 +52,8 @@
 //!
 //! # Recipes
 //!
-//! [`cookbook`]: which preset, sub-allocation, mixed dtypes, residuals, heads, gates, quantised output, shards, decoding, another
-//! host, a driver that fails, how to read a plan.
+//! [`cookbook`]: which preset, sub-allocation, mixed dtypes, residuals, heads, gates, quantised output, shards, decoding, tuning,
+//! another host, a driver that fails, how to read a plan.
 //!
 //! # What it does not do
 //!

@@ -20,11 +20,11 @@ pub struct GpuOptions {
     pub adapter: Option<String>,
     /// Whether OpenGL adapters count too.
     pub with_gl: bool,
-    /// Whether the device must pass its [self-test](Gpu::self_test) first.
+    /// Whether the device must pass its [self-test](crate::Gpu::self_test) first.
     pub self_test: bool,
     /// The longest wait for the device in one call. (A browser waits by itself, without a limit.)
     pub wait_limit: Duration,
-    /// Whether kernels check every index and count every loop at run time: see [`Gpu::with_runtime_checks`].
+    /// Whether kernels check every index and count every loop at run time: see [`Gpu::with_runtime_checks`](crate::Gpu::with_runtime_checks).
     pub runtime_checks: bool,
 }
 

@@ -118,7 +118,7 @@ pub fn run(options: &Options, context: &Context) -> Result<ExitCode, Failure> {
     file.commit()?;
     if report.wants_text() {
         report::print(&jobs, &contests, &orders);
-        say!("\n{}: {} recorded.", options.record.display(), tuning.len());
+        say!("{}: {} recorded.", options.record.display(), tuning.len());
     }
     report.write(&report::json(&adapter.to_string(), &jobs, &contests, &orders))?;
     Ok(ExitCode::SUCCESS)

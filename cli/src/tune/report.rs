@@ -43,6 +43,9 @@ pub fn print(jobs: &[Job], contests: &[Vec<Tried>], orders: &[Lanes]) {
         }
     }
     table::print(&rows);
+    say!(
+        "\nOf own: the time over that of the plan's own choice, in turns with it. On a busy machine it means something, times do not."
+    );
 }
 
 /// A norm a line, with everything that was tried.
