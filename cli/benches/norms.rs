@@ -8,17 +8,17 @@
 //! `WGPU_RMSNORM_ADAPTER` is a part of an adapter's name. A time is that of one norm of as many as Criterion asks for, from the first
 //! command that is recorded until the device is done, at most 64 in a submit. Every result is checked before it is timed.
 
-#[allow(dead_code, reason = "a part of what the program has")]
-#[path = "../cli/src/failure.rs"]
+#[allow(dead_code, unused_imports, reason = "the program has more of it, and its tests")]
+#[path = "../src/failure.rs"]
 mod failure;
-#[allow(dead_code, reason = "a part of what the program has")]
-#[path = "../cli/src/bench/operation.rs"]
+#[allow(dead_code, unused_imports, reason = "the program has more of it, and its tests")]
+#[path = "../src/bench/operation.rs"]
 mod operation;
-#[allow(dead_code, reason = "a part of what the program has")]
-#[path = "../cli/src/bench/shape.rs"]
+#[allow(dead_code, unused_imports, reason = "the program has more of it, and its tests")]
+#[path = "../src/bench/shape.rs"]
 mod shape;
-#[allow(dead_code, reason = "a part of what the program has")]
-#[path = "../cli/src/bench/work.rs"]
+#[allow(dead_code, unused_imports, reason = "the program has more of it, and its tests")]
+#[path = "../src/bench/work.rs"]
 mod work;
 
 use std::process::ExitCode;
