@@ -84,6 +84,17 @@ impl Work {
         self.rows
     }
 
+    /// The buffers of all operands.
+    pub fn buffers(&self) -> impl Iterator<Item = &Buffer> {
+        self.buffers.iter().map(|(_, buffer)| buffer)
+    }
+
+    /// Rung and workgroup, in words.
+    pub fn plan_in_words(&self) -> String {
+        let plan = self.prepared.plan();
+        format!("{} {} x {} x {}", plan.rung.name(), plan.width, plan.rows_at_once, plan.rounds)
+    }
+
     /// Bytes moved: each operand once.
     pub fn bytes(&self) -> u64 {
         self.prepared.plan().bytes(self.rows)

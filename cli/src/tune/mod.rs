@@ -56,10 +56,11 @@ impl Options {
     fn jobs(&self) -> Result<Vec<Job>, Failure> {
         let mut jobs = Vec::new();
         for text in &self.shapes {
-            let shapes = shape::parse(text).map_err(|problem| Failure::new(format_args!("{text:?}"), problem))?;
-            for shape in shapes {
+            let members = shape::parse(text).map_err(|problem| Failure::new(format_args!("{text:?}"), problem))?;
+            for member in members {
+                let shape = |dtypes: Dtypes| member.size.shape(dtypes.of_rows().size());
                 for &operation in &self.op {
-                    jobs.extend(self.dtype.iter().map(|&dtypes| Job { operation, dtypes, shape }));
+                    jobs.extend(self.dtype.iter().map(|&dtypes| Job { operation, dtypes, shape: shape(dtypes) }));
                 }
             }
         }
