@@ -70,6 +70,9 @@ pub enum Error {
     /// A forced choice of the plan does not apply.
     #[error("no such plan: {0}")]
     Plan(Detail),
+    /// A tuning record that is damaged, or of another device or version.
+    #[error("unusable tuning record: {0}")]
+    Tuning(Detail),
     /// No adapter was found.
     #[error("no GPU adapter: tried {tried}; {remedy}")]
     NoAdapter {

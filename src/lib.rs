@@ -19,6 +19,7 @@
 //! - [`NormSpec`]: *what* is computed, as plain data, with the presets of published models.
 //! - [`Caps`]: what a device offers. [`Layout`]: where operands lie.
 //! - [`Plan`]: *how*, a pure function of these and the number of rows. It prints itself, and [`Plan::shader`] is its WGSL text.
+//! - [`Tuning`]: choices of plans that were measured on one device.
 //! - [`Gpu`]: a device, opened by the library or the caller's. [`Norm`]: a spec on it.
 //! - [`Prepared`]: a norm bound to buffers, recorded into the caller's encoder or pass, as often as wanted, with any number of
 //!   rows up to the prepared one, without an allocation.
@@ -51,8 +52,8 @@
 //!
 //! # Recipes
 //!
-//! [`cookbook`]: which preset, sub-allocation, mixed dtypes, residuals, heads, gates, quantised output, shards, decoding, another
-//! host, a driver that fails, how to read a plan.
+//! [`cookbook`]: which preset, sub-allocation, mixed dtypes, residuals, heads, gates, quantised output, shards, decoding, tuning,
+//! another host, a driver that fails, how to read a plan.
 //!
 //! # What it does not do
 //!
@@ -89,6 +90,7 @@ pub mod shader;
 mod shard;
 mod slot;
 mod spec;
+mod tuning;
 mod validate;
 mod values;
 pub mod verify;
@@ -100,11 +102,11 @@ pub use gate::{Activation, Gate};
 pub use wgpu;
 
 #[cfg(feature = "gpu")]
-pub use gpu::{Adapter, Gpu, GpuOptions, Norm, Operand, Operands, Prepared, SelfTest, adapters};
+pub use gpu::{Adapter, CompileTime, Gpu, GpuOptions, Norm, Operand, Operands, Prepared, SelfTest, adapters};
 pub use groups::WeightOf;
 pub use inputs::Inputs;
 pub use outputs::Outputs;
-pub use plan::{Access, Caps, DeviceKind, Force, Layout, Order, Placement, Plan, Rung, Rungs};
+pub use plan::{Access, Caps, DeviceKind, Force, Layout, Order, Placement, Plan, Rung, Rungs, Tuned};
 pub use preset::{CastOrder, OutputRule, Preset};
 pub use quantized::Quantized;
 pub use residual::{AddOrder, Residual};
@@ -112,6 +114,7 @@ pub use shader::Shader;
 pub use shard::Shard;
 pub use slot::{BySlot, Slot};
 pub use spec::NormSpec;
+pub use tuning::{Origin, Tuning};
 pub use values::{Slice, Values};
 
 /// The examples of the README are run like all others.

@@ -135,6 +135,61 @@ fn q4_a_thousand_calls_compile_one_kernel() {
     }
 }
 
+/// A device of the caller's own, with a pipeline cache where its backend has one.
+fn with_pipeline_cache(like: &Gpu) -> Option<(Gpu, wgpu::PipelineCache)> {
+    let adapter = pollster::block_on(adapters(false)).into_iter().find(|a| a.info().name == like.info().name).unwrap();
+    let required_features = adapter.wgpu().features() & wgpu::Features::PIPELINE_CACHE;
+    if required_features.is_empty() {
+        assert_ne!(like.info().backend, wgpu::Backend::Vulkan, "every Vulkan driver has such caches");
+        return None;
+    }
+    let descriptor = wgpu::DeviceDescriptor { required_features, ..Default::default() };
+    let (device, queue) = pollster::block_on(adapter.wgpu().request_device(&descriptor)).unwrap();
+    let descriptor = wgpu::PipelineCacheDescriptor { label: None, data: None, fallback: true };
+    // SAFETY: there are no data that could be wrong.
+    #[allow(unsafe_code, reason = "wgpu has no other way to make a cache")]
+    let cache = unsafe { device.create_pipeline_cache(&descriptor) };
+    Some((Gpu::from_wgpu_blocking(device, queue).unwrap(), cache))
+}
+
+/// A pipeline cache of the caller's is given to the driver with every kernel, and changes no bit. One of another device is refused.
+#[test]
+fn a_pipeline_cache_of_the_callers_is_used() {
+    for like in gpus() {
+        let Some((gpu, cache)) = with_pipeline_cache(like) else { continue };
+        let spec = NormSpec::torch(72, 1e-6).without_weight();
+        let x = wave(72 * 5, DType::F32);
+        let cached = gpu.with_pipeline_cache(cache.clone());
+        assert_eq!(run(&cached, spec, &Inputs::new(&x)).unwrap(), run(like, spec, &Inputs::new(&x)).unwrap());
+        assert_eq!((cached.pipelines(), gpu.pipelines()), (1, 1), "clones share what is compiled");
+        assert!(cache.get_data().is_some_and(|data| !data.is_empty()));
+
+        let (other, _) = with_pipeline_cache(like).unwrap();
+        let error = run(&other.with_pipeline_cache(cache), spec, &Inputs::new(&x)).unwrap_err();
+        assert!(matches!(error, Error::Shader { .. }), "{error}");
+        still_works(&cached);
+    }
+}
+
+/// What takes longest to compile is known by its label, and stays known when the kernel is dropped.
+#[test]
+fn the_slowest_kernel_to_compile_is_known() {
+    for like in gpus() {
+        let gpu = pollster::block_on(open_default(like)).unwrap();
+        assert_eq!(gpu.slowest_compile(), None);
+        let x = wave(96, DType::F32);
+        let mut slowest = std::time::Duration::ZERO;
+        for hidden in [24, 32, 48] {
+            run(&gpu, NormSpec::torch(hidden, 1e-6).without_weight(), &Inputs::new(&x)).unwrap();
+            let found = gpu.slowest_compile().unwrap();
+            assert!(found.time >= slowest && found.kernel.starts_with("rms_norm "), "{found}");
+            slowest = found.time;
+        }
+        gpu.trim_pipelines(0);
+        assert_eq!(gpu.slowest_compile().unwrap().time, slowest);
+    }
+}
+
 /// K5: checks read device limits, never the adapter's. M3: f16 without any feature.
 #[test]
 fn k5_and_m3_a_default_device_takes_any_offset_and_any_dtype() {

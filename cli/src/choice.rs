@@ -1,5 +1,7 @@
 //! Which adapter the work is done on.
 
+use std::path::PathBuf;
+
 use clap::Args;
 use pollster::block_on;
 use wgpu_rmsnorm::{Adapter, Gpu, GpuOptions, wgpu};
@@ -7,6 +9,7 @@ use wgpu_rmsnorm::{Adapter, Gpu, GpuOptions, wgpu};
 use crate::bench::TIMESTAMPS;
 use crate::failure::Failure;
 use crate::output::COMMON;
+use crate::record;
 
 /// Which adapters count.
 #[derive(Debug, Clone, Args)]
@@ -17,6 +20,9 @@ pub struct Choice {
     /// Count OpenGL adapters too (needs a build with `--features gles`)
     #[arg(long, global = true, help_heading = COMMON)]
     gl: bool,
+    /// Plan by this record of what was measured on the device, which `tune` wrote; one of another device or version is ignored
+    #[arg(long, value_name = "FILE", global = true, help_heading = COMMON)]
+    tuning: Option<PathBuf>,
     /// Break every kernel on purpose: FROM is replaced by TO in its text. It is how the checks are shown to notice
     #[arg(long, global = true, hide = true, value_name = "FROM=>TO", value_parser = fault)]
     fault: Option<Fault>,
@@ -69,15 +75,22 @@ impl Choice {
         let (device, queue) = opened
             .map_err(|error| Failure::new(format_args!("{adapter}: does not open: {error}"), "choose another with --adapter"))?;
         let gpu = block_on(Gpu::from_wgpu_blocking(device, queue)?.tested())?;
-        Ok((adapter, self.broken(gpu)))
+        Ok((adapter, self.planned(gpu)))
+    }
+
+    /// The same choice, planned without a record.
+    pub fn untuned(&self) -> Self {
+        Self { tuning: None, ..self.clone() }
     }
 
     /// An adapter, opened.
     pub fn open(&self, adapter: &Adapter, options: &GpuOptions) -> Result<Gpu, Failure> {
-        Ok(self.broken(block_on(Gpu::open(adapter, options))?))
+        Ok(self.planned(block_on(Gpu::open(adapter, options))?))
     }
 
-    fn broken(&self, gpu: Gpu) -> Gpu {
+    /// By the record and with the fault that were asked for.
+    fn planned(&self, gpu: Gpu) -> Gpu {
+        let gpu = record::tuned(gpu, self.tuning.as_deref());
         match &self.fault {
             None => gpu,
             Some(Fault { from, to }) => gpu.with_fault(from, to),

@@ -31,6 +31,11 @@ impl Failure {
         Self::new(format_args!("{}: {problem}", file.display()), remedy)
     }
 
+    /// A message of the library, which names the remedy already.
+    pub fn from_library(message: impl fmt::Display) -> Self {
+        Self { message: message.to_string(), code: USAGE }
+    }
+
     /// A result that a check found wrong.
     pub fn wrong(problem: impl fmt::Display) -> Self {
         Self { message: format!("{problem}; run `wgpu-rmsnorm verify`"), code: WRONG }

@@ -20,9 +20,11 @@ mod operands;
 mod outcome;
 mod output;
 mod progress;
+mod record;
 mod table;
 mod tensor;
 mod timing;
+mod tune;
 mod verify;
 mod whole_file;
 
@@ -77,6 +79,8 @@ enum Command {
     CheckModel(check_model::Options),
     /// Time norms beside copies of the same bytes on the same adapter
     Bench(bench::Options),
+    /// Measure which plans are best on this device, and keep them for --tuning
+    Tune(tune::Options),
     /// Show how a norm would be computed: the plan, the shader, and all that another host needs
     Explain(explain::Options),
     /// Print a shell's completion script
@@ -110,6 +114,7 @@ fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
         Command::Apply(options) => apply::run(&options, context),
         Command::CheckModel(options) => check_model::run(&options, context),
         Command::Bench(options) => bench::run(&options, context),
+        Command::Tune(options) => tune::run(&options, context),
         Command::Explain(options) => explain::run(&options, context),
         Command::Completions(options) => manual::completions(&options),
         Command::Man(options) => manual::man(&options),

@@ -127,6 +127,26 @@ impl Report {
         }
     }
 
+    /// Writes a line of JSON of several, where they are wanted; [`Report::finish`] comes last.
+    pub fn line(&mut self, json: &Value) -> Result<(), Failure> {
+        match &mut self.target {
+            Target::None => Ok(()),
+            Target::Stdout => {
+                say!("{json}");
+                Ok(())
+            }
+            Target::File(file) => file.write(format!("{json}\n").as_bytes()),
+        }
+    }
+
+    /// Ends a report of lines.
+    pub fn finish(self) -> Result<(), Failure> {
+        match self.target {
+            Target::None | Target::Stdout => Ok(()),
+            Target::File(file) => file.commit(),
+        }
+    }
+
     /// Writes the JSON, where it is wanted.
     pub fn write(self, json: &Value) -> Result<(), Failure> {
         match self.target {

@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum};
 use pollster::block_on;
 use serde_json::{Map, Value, json};
 use wgpu_rmsnorm::verify::{Case, CaseReport, Outcome, PIPELINES_TO_KEEP, Status, Tier, cases, run_case};
-use wgpu_rmsnorm::{Adapter, DType, GpuOptions};
+use wgpu_rmsnorm::{Adapter, CompileTime, DType, GpuOptions};
 
 use crate::choice::no_adapter;
 use crate::failure::{Failure, WRONG};
@@ -55,6 +55,8 @@ pub struct Found {
     pub cases: Vec<(CaseReport, Duration)>,
     /// How long all of them took.
     pub time: Duration,
+    /// The kernel that took longest to compile.
+    pub slowest_compile: Option<CompileTime>,
 }
 
 /// Verifies every adapter and prints a table for each.
@@ -141,12 +143,19 @@ fn verify(context: &Context, adapter: &Adapter, list: &[Case]) -> Found {
         bar.inc(1);
     }
     bar.finish_and_clear();
-    Found { adapter: adapter.to_string(), error: None, cases: reports, time: start.elapsed() }
+    let slowest_compile = gpu.slowest_compile();
+    Found { adapter: adapter.to_string(), error: None, cases: reports, time: start.elapsed(), slowest_compile }
 }
 
 impl Found {
     fn unopened(adapter: impl ToString, error: &Failure) -> Self {
-        Found { adapter: adapter.to_string(), error: Some(error.to_string()), cases: Vec::new(), time: Duration::ZERO }
+        Found {
+            adapter: adapter.to_string(),
+            error: Some(error.to_string()),
+            cases: Vec::new(),
+            time: Duration::ZERO,
+            slowest_compile: None,
+        }
     }
 
     /// Whether the adapter opened, and no case failed.
@@ -196,6 +205,9 @@ fn print(found: &Found) {
     }
     rows.add_row(summary("all", &dtypes, found.reports()));
     table::print(&rows);
+    if let Some(slowest) = &found.slowest_compile {
+        say!("Slowest kernel to compile: {slowest}");
+    }
     for case in found.reports() {
         match &case.status {
             Status::Failed(complaint) | Status::Broken(complaint) => {
@@ -272,6 +284,10 @@ fn to_json(found: &Found) -> Value {
         "adapter": found.adapter,
         "error": found.error,
         "seconds": found.time.as_secs_f64(),
+        "slowest_compile": found.slowest_compile.as_ref().map(|slowest| json!({
+            "kernel": slowest.kernel,
+            "milliseconds": slowest.time.as_secs_f64() * 1e3,
+        })),
         "passed": found.count(|s| *s == Status::Passed),
         "failed": found.count(is_wrong),
         "skipped": found.count(|s| matches!(s, Status::Skipped(_))),

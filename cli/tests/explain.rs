@@ -40,6 +40,27 @@ fn a_plan_is_explained() {
     assert!(out.contains("input, an element at a time; read_write"), "{out}");
 }
 
+/// What is held besides the caller's buffers: a uniform and a bind group for each chunk of rows, and a table once a device.
+#[test]
+fn what_is_held_is_reported() {
+    let held = |shape: &str| {
+        let (_, out, err) = run(program(&["explain", shape, "--webgpu-limits", "--json"]));
+        let report: Value = serde_json::from_str(&out).expect(&err);
+        let dispatches = report["dispatches"].as_array().unwrap().len();
+        (report["held"].clone(), dispatches)
+    };
+    let (one, dispatches) = held("300x768");
+    assert_eq!(dispatches, 1);
+    let gpu = json!({"device_bytes": 65536, "kernels": 1});
+    assert_eq!(one, json!({"prepared": {"device_bytes": 256, "bind_groups": 1}, "norm": {"device_bytes": 0}, "gpu": gpu}));
+    // 256 MiB of rows, and bindings of 128 MiB.
+    let (several, dispatches) = held("65536x1024");
+    assert!(dispatches > 1, "{several}");
+    assert_eq!(several["prepared"], json!({"device_bytes": 256 * dispatches, "bind_groups": dispatches}));
+    let (none, _) = held("0x768");
+    assert_eq!((&none["prepared"]["device_bytes"], &none["gpu"]["kernels"]), (&json!(0), &json!(0)));
+}
+
 /// What the cookbook explains is what the program prints.
 #[test]
 fn the_cookbook_shows_a_plan_of_this_version() {

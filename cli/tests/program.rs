@@ -39,6 +39,9 @@ fn verify_writes_json_and_junit_and_counts() {
         let cases = adapter["cases"].as_array().unwrap();
         assert!(cases.len() >= 5 && cases.iter().all(|case| case["status"] == "passed"), "{report}");
         assert_eq!(adapter["passed"].as_u64(), Some(cases.len() as u64));
+        let slowest = &adapter["slowest_compile"];
+        assert!(slowest["milliseconds"].as_f64().unwrap() > 0.0, "{slowest}");
+        assert!(out.contains(&format!("Slowest kernel to compile: {}", slowest["kernel"].as_str().unwrap())), "{out}");
         let suite = format!("<testsuite name=\"{}\" tests=\"{}\"", adapter["adapter"].as_str().unwrap(), cases.len());
         assert!(junit.contains(&suite), "{suite} in {junit}");
     }

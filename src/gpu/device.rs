@@ -1,83 +1,24 @@
 //! Devices: opened by the library, or the caller's.
 
-use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use super::adapter::{self, Adapter};
 use super::norm::Norm;
-use super::pipeline::Pipeline;
+use super::options::GpuOptions;
+use super::pipelines::{Compiler, Fault, Pipelines};
 use super::self_test::SelfTest;
 use super::transfer::filled_buffer;
 use crate::error::{Detail, Error, Result};
-use crate::plan::{Caps, DeviceKind, Params, Plan, Rungs};
+use crate::plan::{Caps, DeviceKind, Params, ROW_DIGIT_VALUES, Rungs};
 use crate::spec::NormSpec;
-
-/// Values of a digit of the number of rows.
-const DIGITS: u64 = 256;
-
-/// How a device is opened.
-///
-/// ```no_run
-/// use wgpu_rmsnorm::{Gpu, GpuOptions};
-///
-/// # async fn open() -> Result<(), wgpu_rmsnorm::Error> {
-/// let gpu = Gpu::with(GpuOptions::default().adapter("llvmpipe")).await?;
-/// println!("{gpu}");
-/// # Ok(())
-/// # }
-/// ```
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub struct GpuOptions {
-    /// Part of the adapter's name, driver or backend; the best adapter where there is none.
-    pub adapter: Option<String>,
-    /// Whether OpenGL adapters count too.
-    pub with_gl: bool,
-    /// Whether the device must pass its [self-test](Gpu::self_test) first.
-    pub self_test: bool,
-    /// The longest wait for the device in one call. (A browser waits by itself, without a limit.)
-    pub wait_limit: Duration,
-    /// Whether kernels check every index and count every loop at run time: see [`Gpu::with_runtime_checks`].
-    pub runtime_checks: bool,
-}
-
-impl Default for GpuOptions {
-    fn default() -> Self {
-        Self { adapter: None, with_gl: false, self_test: true, wait_limit: Duration::from_secs(120), runtime_checks: false }
-    }
-}
-
-impl GpuOptions {
-    /// Only an adapter whose name, driver or backend contains `text`.
-    pub fn adapter(mut self, text: impl Into<String>) -> Self {
-        self.adapter = Some(text.into());
-        self
-    }
-    /// OpenGL adapters count too.
-    pub fn with_gl(mut self) -> Self {
-        self.with_gl = true;
-        self
-    }
-    /// Opens the device without its self-test: to look at a driver that fails it.
-    pub fn without_self_test(mut self) -> Self {
-        self.self_test = false;
-        self
-    }
-    /// Kernels check every index and count every loop at run time.
-    pub fn with_runtime_checks(mut self) -> Self {
-        self.runtime_checks = true;
-        self
-    }
-    /// The longest wait for the device in one call.
-    pub fn wait_limit(mut self, limit: Duration) -> Self {
-        self.wait_limit = limit;
-        self
-    }
-}
+use crate::tuning::Tuning;
 
 /// A device with its pipelines. Clones share both.
+///
+/// Of the device's memory it holds [`Gpu::held_bytes`], 64 KiB at most on most devices, and what the driver needs for the compiled
+/// kernels, which are [`Gpu::pipelines`] many and go with [`Gpu::trim_pipelines`]. On the host it holds the text of each.
 ///
 /// ```no_run
 /// use wgpu_rmsnorm::{Gpu, Inputs, NormSpec};
@@ -89,34 +30,23 @@ impl GpuOptions {
 /// ```
 #[derive(Clone)]
 pub struct Gpu {
-    shared: Arc<Shared>,
+    pub(super) shared: Arc<Shared>,
     caps: Caps,
     wait_limit: Duration,
-    runtime_checks: bool,
-    fault: Option<Arc<Fault>>,
+    pub(super) compiler: Compiler,
+    pub(super) tuning: Option<Arc<Tuning>>,
 }
 
-/// A deliberate fault: text to be replaced in every kernel.
-struct Fault {
-    from: String,
-    to: String,
-}
-
-struct Shared {
-    device: wgpu::Device,
+pub(super) struct Shared {
+    pub(super) device: wgpu::Device,
     queue: wgpu::Queue,
     info: wgpu::AdapterInfo,
     /// The numbers 0 .. 255, one at each uniform alignment: the digits of the number of rows, for all recordings.
     digits: wgpu::Buffer,
     /// The device's own caps: no others may exceed them.
     limits: Caps,
-    /// The device's alignment of dynamic uniform offsets, at least 16 bytes.
-    uniform_step: u64,
-    pipelines: Mutex<HashMap<Kernel, Arc<Pipeline>>>,
+    pub(super) pipelines: Pipelines,
 }
-
-/// What tells compiled kernels apart: their text, and whether they check at run time.
-type Kernel = (String, bool);
 
 impl Gpu {
     /// Opens the best adapter and tests it: Vulkan, Metal, DX12 or WebGPU, a discrete GPU before an integrated one, software
@@ -161,7 +91,7 @@ impl Gpu {
             .await
             .map_err(|error| Error::NoDevice { adapter: adapter.to_string(), message: error.to_string() })?;
         let mut gpu = Self::from_wgpu(device, queue).await?;
-        (gpu.wait_limit, gpu.runtime_checks) = (options.wait_limit, options.runtime_checks);
+        (gpu.wait_limit, gpu.compiler.runtime_checks) = (options.wait_limit, options.runtime_checks);
         if options.self_test { gpu.tested().await } else { Ok(gpu) }
     }
 
@@ -190,7 +120,11 @@ impl Gpu {
             ("max_uniform_buffers_per_shader_stage", 5, limits.max_uniform_buffers_per_shader_stage.into()),
             ("max_dynamic_uniform_buffers_per_pipeline_layout", 4, limits.max_dynamic_uniform_buffers_per_pipeline_layout.into()),
             ("max_uniform_buffer_binding_size", size_of::<Params>() as u64, limits.max_uniform_buffer_binding_size),
-            ("max_buffer_size", DIGITS * u64::from(limits.min_uniform_buffer_offset_alignment.max(16)), limits.max_buffer_size),
+            (
+                "max_buffer_size",
+                ROW_DIGIT_VALUES * u64::from(limits.min_uniform_buffer_offset_alignment.max(16)),
+                limits.max_buffer_size,
+            ),
         ] {
             if offered < needed {
                 let remedy = "open the device with WebGPU's default limits or better";
@@ -212,18 +146,18 @@ impl Gpu {
             long_words: info.device_type == wgpu::DeviceType::Cpu && device.features().contains(wgpu::Features::SHADER_INT64),
             rungs: Rungs::ALL,
         };
-        let uniform_step = u64::from(caps.uniform_alignment).max(16);
-        let table: Vec<u8> = (0..DIGITS as u32)
-            .flat_map(|digit| digit.to_le_bytes().into_iter().chain(std::iter::repeat_n(0, uniform_step as usize - 4)))
+        let padding = caps.uniform_step() as usize - 4;
+        let table: Vec<u8> = (0..ROW_DIGIT_VALUES as u32)
+            .flat_map(|digit| digit.to_le_bytes().into_iter().chain(std::iter::repeat_n(0, padding)))
             .collect();
         let digits = filled_buffer(&device, "wgpu-rmsnorm digits", wgpu::BufferUsages::UNIFORM, &table).await?;
-        let shared = Shared { device, queue, info, digits, limits: caps, uniform_step, pipelines: Mutex::default() };
+        let shared = Shared { device, queue, info, digits, limits: caps, pipelines: Pipelines::default() };
         Ok(Self {
             shared: Arc::new(shared),
             caps,
             wait_limit: GpuOptions::default().wait_limit,
-            runtime_checks: false,
-            fault: None,
+            compiler: Compiler::default(),
+            tuning: None,
         })
     }
 
@@ -248,7 +182,9 @@ impl Gpu {
     /// a quarter of the time. In a browser they are always there.
     #[must_use]
     pub fn with_runtime_checks(&self) -> Self {
-        Self { runtime_checks: true, ..self.clone() }
+        let mut gpu = self.clone();
+        gpu.compiler.runtime_checks = true;
+        gpu
     }
 
     #[doc(hidden)]
@@ -256,7 +192,9 @@ impl Gpu {
     /// notice wrong kernels; a kernel that does not contain `from` is refused.
     #[must_use]
     pub fn with_fault(&self, from: impl Into<String>, to: impl Into<String>) -> Self {
-        Self { fault: Some(Arc::new(Fault { from: from.into(), to: to.into() })), ..self.clone() }
+        let mut gpu = self.clone();
+        gpu.compiler.fault = Some(Arc::new(Fault { from: from.into(), to: to.into() }));
+        gpu
     }
 
     /// A norm on this device.
@@ -290,6 +228,12 @@ impl Gpu {
         }
     }
 
+    /// Bytes of device memory that this holds, clones included: the digits in which kernels get the number of rows, for all norms.
+    /// What a prepared norm holds besides is [`Plan::held_bytes`](crate::Plan::held_bytes).
+    pub fn held_bytes(&self) -> u64 {
+        self.shared.limits.held_bytes()
+    }
+
     /// What the plan knows of the device.
     pub fn caps(&self) -> &Caps {
         &self.caps
@@ -310,50 +254,13 @@ impl Gpu {
     pub fn wait_limit(&self) -> Duration {
         self.wait_limit
     }
-    /// Pipelines compiled so far: one for each distinct kernel text.
-    pub fn pipelines(&self) -> usize {
-        self.shared.pipelines.lock().unwrap_or_else(PoisonError::into_inner).len()
-    }
-    /// Drops all compiled pipelines where there are more than `most`, as programs that meet ever new norms may want. What is
-    /// prepared keeps its own; what is prepared later compiles again.
-    pub fn trim_pipelines(&self, most: usize) {
-        let mut pipelines = self.shared.pipelines.lock().unwrap_or_else(PoisonError::into_inner);
-        if pipelines.len() > most {
-            pipelines.clear();
-        }
-    }
-
     pub(crate) fn digits(&self) -> &wgpu::Buffer {
         &self.shared.digits
     }
 
     /// Bytes from one digit to the next, and at least from one params to the next.
     pub(crate) fn uniform_step(&self) -> u64 {
-        self.shared.uniform_step
-    }
-
-    /// The pipeline of a plan, compiled on first use.
-    pub(crate) async fn pipeline(&self, plan: &Plan) -> Result<Arc<Pipeline>> {
-        let mut shader = plan.shader();
-        if let Some(fault) = &self.fault {
-            if !shader.wgsl.contains(&fault.from) {
-                return Err(Error::Plan(Detail::new(
-                    "fault",
-                    "text of the kernel",
-                    fault.from.clone(),
-                    "copy it from the shader",
-                )));
-            }
-            shader.wgsl = shader.wgsl.replace(&fault.from, &fault.to);
-        }
-        let cache = || self.shared.pipelines.lock().unwrap_or_else(PoisonError::into_inner);
-        let kernel = (shader.wgsl.clone(), self.runtime_checks);
-        if let Some(found) = cache().get(&kernel) {
-            return Ok(found.clone());
-        }
-        let compiled = Arc::new(Pipeline::compile(&self.shared.device, plan, &shader, self.runtime_checks).await?);
-        // Another thread may have been faster: then its pipeline stays, and there is one a text.
-        Ok(cache().entry(kernel).or_insert(compiled).clone())
+        self.shared.limits.uniform_step()
     }
 }
 

@@ -13,6 +13,9 @@ use crate::spec::NormSpec;
 use crate::values::Values;
 
 /// A [`NormSpec`] on a [`Gpu`].
+///
+/// It holds nothing but the two: no memory of the device, no buffer, no kernel. [`Norm::run`] takes buffers for its operands and
+/// its results, and gives them back before it returns.
 #[derive(Debug, Clone)]
 pub struct Norm {
     gpu: Gpu,
@@ -35,12 +38,20 @@ impl Norm {
         &self.gpu
     }
 
-    /// The plan for a layout, without a buffer: to look at, or to run elsewhere.
+    /// The plan for a layout, without a buffer: to look at, or to run elsewhere. By the [`Gpu`]'s tuning record, where it has one.
     ///
     /// # Errors
     /// Those of [`Plan::new`].
     pub fn plan(&self, layout: &Layout, rows: u64) -> Result<Plan> {
-        Plan::new(&self.spec, self.gpu.caps(), layout, rows)
+        self.plan_with(layout, rows, Force::default())
+    }
+
+    /// [`Norm::plan`] with some of the plan's choices forced.
+    ///
+    /// # Errors
+    /// Those of [`Plan::with`].
+    pub fn plan_with(&self, layout: &Layout, rows: u64, force: Force) -> Result<Plan> {
+        self.gpu.plan(&self.spec, layout, rows, force)
     }
 
     /// Binds the norm to buffers, for up to `rows` rows. Everything is checked here, and the kernel compiled on first use.
@@ -72,7 +83,7 @@ impl Norm {
     /// Those of [`Norm::prepare`], and [`Error::Plan`] where a forced choice does not apply.
     pub async fn prepare_with(&self, operands: &Operands<'_>, rows: u64, force: Force) -> Result<Prepared> {
         let layout = operands.layout(&self.spec)?;
-        let plan = Plan::with(&self.spec, self.gpu.caps(), &layout, rows, force)?;
+        let plan = self.gpu.plan(&self.spec, &layout, rows, force)?;
         Prepared::new(&self.gpu, plan, operands).await
     }
 

@@ -1,6 +1,7 @@
 //! Compiled kernels.
 
 use super::call::checked;
+use super::pipelines::Compiler;
 use crate::error::{Error, Result};
 use crate::plan::{Params, Plan};
 use crate::shader::{Bound, Shader};
@@ -18,7 +19,7 @@ pub(crate) struct Pipeline {
 }
 
 impl Pipeline {
-    pub async fn compile(device: &wgpu::Device, plan: &Plan, shader: &Shader, runtime_checks: bool) -> Result<Self> {
+    pub async fn compile(device: &wgpu::Device, plan: &Plan, shader: &Shader, compiler: &Compiler) -> Result<Self> {
         let entries = layout_entries(plan, shader);
         let label = Some(shader.label.as_str());
         let compiled = checked(device, "create_compute_pipeline", || {
@@ -30,7 +31,7 @@ impl Pipeline {
                 immediate_size: 0,
             });
             let source = wgpu::ShaderSource::Wgsl(shader.wgsl.as_str().into());
-            let module = shader_module(device, wgpu::ShaderModuleDescriptor { label, source }, runtime_checks);
+            let module = shader_module(device, wgpu::ShaderModuleDescriptor { label, source }, compiler.runtime_checks);
             let pipeline = device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
                 label,
                 layout: Some(&layout),
@@ -41,7 +42,7 @@ impl Pipeline {
                     zero_initialize_workgroup_memory: false,
                     ..Default::default()
                 },
-                cache: None,
+                cache: compiler.cache.as_ref(),
             });
             Self { pipeline, layout: layout_of_bindings, bindings: shader.bindings.clone() }
         })

@@ -13,6 +13,10 @@ use crate::shader::Bound;
 
 /// A norm bound to buffers up to a number of rows. Recording it allocates nothing, submits nothing, polls nothing, and cannot
 /// make the encoder's `finish` fail.
+///
+/// Of the device's memory it holds [`Plan::held_bytes`]: a uniform of a few hundred bytes for each chunk of rows, of which there is
+/// one unless an operand is larger than a binding may be. On the host it holds a bind group a chunk, and with it the caller's
+/// buffers, which live as long as this does. The kernel is the [`Gpu`]'s, shared by all norms that have the same text.
 #[derive(Debug)]
 pub struct Prepared {
     gpu: Gpu,

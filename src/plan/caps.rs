@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::Rung;
+use super::{ROW_DIGIT_VALUES, Rung};
 
 /// What kind of processor runs the kernels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -111,6 +111,21 @@ impl Caps {
             long_words: self.long_words && device.long_words,
             ..self
         }
+    }
+
+    /// Bytes from one dynamic uniform to the next: the alignment, and room for the 16 bytes of one.
+    pub const fn uniform_step(&self) -> u64 {
+        if self.uniform_alignment > 16 { self.uniform_alignment as u64 } else { 16 }
+    }
+
+    /// Bytes of device memory that a device holds for all norms together: the table of the 256 row digits. What a prepared norm
+    /// holds besides is [`Plan::held_bytes`](crate::Plan::held_bytes).
+    ///
+    /// ```
+    /// assert_eq!(wgpu_rmsnorm::Caps::webgpu_defaults().held_bytes(), 256 * 256);
+    /// ```
+    pub const fn held_bytes(&self) -> u64 {
+        ROW_DIGIT_VALUES * self.uniform_step()
     }
 }
 

@@ -2,12 +2,14 @@
 
 use std::fmt;
 
+use super::share::Reason;
 use super::{Access, BLOCK, Plan, SharedWords};
 use crate::groups::WeightOf;
 use crate::residual::AddOrder;
 use crate::shard::Shard;
 use crate::slot::Slot;
 use crate::spec::NormSpec;
+use crate::tuning::words_of;
 
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -25,7 +27,13 @@ impl fmt::Display for Plan {
             count(self.rows_at_once, "row"),
             count(self.rounds, "round")
         )?;
-        writeln!(f, "           because {}", self.reason)?;
+        match self.reason {
+            Reason::Forced if self.tuned.choice => writeln!(f, "           because the tuning record says so")?,
+            reason => writeln!(f, "           because {reason}")?,
+        }
+        if self.tuned.choice {
+            writeln!(f, "           the tuning record has {}", words_of(&self.force).join(", "))?;
+        }
         match self.shared_words {
             SharedWords::No => {}
             SharedWords::InPairs => writeln!(f, "           rows share 32-bit words of the output, and go in pairs")?,
@@ -35,9 +43,10 @@ impl fmt::Display for Plan {
         }
         writeln!(
             f,
-            "  order    {} lanes of {} steps, blocks of {BLOCK} terms joined by a tree",
+            "  order    {} lanes of {} steps, blocks of {BLOCK} terms joined by a tree{}",
             self.order.lanes,
             self.order.steps(),
+            if self.tuned.lanes { ", as the tuning record says" } else { "" },
         )?;
         for binding in &self.bindings {
             let access: Vec<_> =
@@ -52,7 +61,8 @@ impl fmt::Display for Plan {
             writeln!(f, "  dispatch none: there are no rows")?;
         }
         writeln!(f, "  moves    {} bytes: each operand once", self.bytes(self.rows))?;
-        write!(f, "  holds    {} bytes of uniforms", self.held_bytes())
+        writeln!(f, "  holds    {} bytes of uniforms in {}", self.held_bytes(), bind_groups(self.chunks.len()))?;
+        write!(f, "           its device, once for all norms: {} bytes of row digits", self.caps.held_bytes())
     }
 }
 
@@ -100,6 +110,10 @@ fn definition(spec: &NormSpec) -> Vec<String> {
         None => format!("{} codes by a scale of each {}", quantized.dtype, if spec.groups > 1 { "group" } else { "row" }),
     }));
     lines
+}
+
+fn bind_groups(number: usize) -> String {
+    if number == 1 { "1 bind group".into() } else { format!("{number} bind groups") }
 }
 
 fn count(number: u32, what: &str) -> String {

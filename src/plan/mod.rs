@@ -13,6 +13,7 @@ mod operand;
 mod order;
 mod params;
 mod share;
+mod tuned;
 
 pub use crate::slot::Slot;
 pub use access::{Access, AccessMap};
@@ -23,6 +24,7 @@ pub use layout::{Layout, Placement};
 pub(crate) use order::BLOCK;
 pub use order::Order;
 pub use params::Params;
+pub use tuned::Tuned;
 
 use std::str::FromStr;
 
@@ -106,6 +108,8 @@ impl SharedWords {
 
 /// Base-256 digits in which the number of rows reaches the kernel.
 pub const ROW_DIGITS: usize = 4;
+/// Values of such a digit.
+pub const ROW_DIGIT_VALUES: u64 = 256;
 
 /// Choices that the caller takes out of the plan's hands, to test and time each of them. The default leaves all to the plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -184,8 +188,10 @@ pub struct Plan {
     pub chunks: Vec<Chunk>,
     /// The device it was made for.
     pub caps: Caps,
-    /// What the caller took out of the plan's hands.
+    /// What the caller, or a tuning record, took out of the plan's hands.
     pub force: Force,
+    /// What a tuning record decided.
+    pub tuned: Tuned,
     /// Why this rung.
     reason: Reason,
 }
@@ -204,9 +210,16 @@ impl Plan {
     /// # Errors
     /// Those of [`Plan::new`], and [`Error::Plan`] where a forced choice does not apply.
     pub fn with(spec: &NormSpec, caps: &Caps, layout: &Layout, rows: u64, force: Force) -> Result<Self> {
+        Self::planned(spec, caps, layout, rows, force, None)
+    }
+
+    /// Plans with some choices forced, and as many lanes where rows of this length can be summed so.
+    fn planned(spec: &NormSpec, caps: &Caps, layout: &Layout, rows: u64, force: Force, lanes: Option<u32>) -> Result<Self> {
         spec.validate()?;
         layout.validate(spec, rows)?;
-        let order = Order::partial(spec.group_length(), spec.statistics_length(), caps);
+        let own_order = Order::partial(spec.group_length(), spec.statistics_length(), caps);
+        let tuned_order = lanes.and_then(|lanes| own_order.with_lanes(lanes));
+        let order = tuned_order.unwrap_or(own_order);
         let layout = &layout.with_strides_that_matter(spec, rows);
         let access = AccessMap::new(spec, layout, rows, force.access);
         let shared_words = SharedWords::new(spec, layout, rows, access.get(Slot::Output));
@@ -241,6 +254,7 @@ impl Plan {
             chunks,
             caps: *caps,
             force,
+            tuned: Tuned { choice: false, lanes: tuned_order.is_some() },
             reason: shares.reason,
         })
     }
@@ -288,15 +302,15 @@ impl Plan {
         Slot::ALL.into_iter().map(bytes).fold(0, u64::saturating_add)
     }
 
-    /// Bytes of device memory that a prepared norm holds for itself: the uniform of every chunk. Whoever runs the plan needs a
-    /// table of the 256 row digits besides, once a device.
+    /// Bytes of device memory that a prepared norm holds for itself: the uniform of every chunk. Whoever runs the plan needs
+    /// [`Caps::held_bytes`] besides, once a device.
     pub fn held_bytes(&self) -> u64 {
         self.chunks.len() as u64 * self.params_step()
     }
 
     /// Bytes from one chunk's uniform to the next in a buffer that holds them all.
     pub fn params_step(&self) -> u64 {
-        (size_of::<Params>() as u64).next_multiple_of(u64::from(self.caps.uniform_alignment).max(16))
+        (size_of::<Params>() as u64).next_multiple_of(self.caps.uniform_step())
     }
 
     /// The kernel's text and bindings.

@@ -17,7 +17,7 @@ const LONG: u64 = 2048;
 /// More lanes than this do not pay: a workgroup holds at most 1024 invocations, of two lanes each.
 const MOST_OCTET_LANES: u64 = 512;
 
-/// The order of summation of a row: a function of `hidden`, the device's kind and its subgroups alone.
+/// The order of summation of a row: a function of `hidden`, the device's kind and its subgroups alone, or by a tuning record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Order {
     /// Elements of a row, or of a group that is normalised by itself.
@@ -43,9 +43,21 @@ impl Order {
             // Two octets a lane leave room for 16-byte loads in flight; below a subgroup nothing is won.
             DeviceKind::Gpu => (octets.next_power_of_two() / 2).clamp(8, 256),
         };
-        let long = octets.div_ceil(LONG).next_power_of_two().min(MOST_OCTET_LANES);
-        let octet_lanes = usual.max(long).min(octets.next_power_of_two());
+        let octet_lanes = usual.max(long(octets)).min(octets.next_power_of_two());
         Self { hidden, summed, lanes: (2 * octet_lanes) as u32 }
+    }
+
+    /// The numbers of lanes, in ascending order, in which rows of `hidden` elements can be summed: powers of two.
+    pub fn lanes_of(hidden: u64) -> Vec<u32> {
+        let octets = hidden.div_ceil(OCTET).max(1);
+        let most = octets.next_power_of_two().min(MOST_OCTET_LANES);
+        let least = long(octets).min(most);
+        (least.ilog2()..=most.ilog2()).map(|exponent| 2 << exponent).collect()
+    }
+
+    /// The same in as many lanes, where rows of this length can be summed so.
+    pub(super) fn with_lanes(self, lanes: u32) -> Option<Self> {
+        Self::lanes_of(self.hidden).contains(&lanes).then_some(Self { lanes, ..self })
     }
 
     /// Pairs of lanes, which share an octet.
@@ -86,6 +98,11 @@ impl Order {
     }
 }
 
+/// Octet lanes that long rows have at least.
+fn long(octets: u64) -> u64 {
+    octets.div_ceil(LONG).next_power_of_two().min(MOST_OCTET_LANES)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -107,6 +124,7 @@ mod tests {
                 let order = Order::new((1 << shift) + 1, &caps);
                 assert!(order.steps() <= 4096, "{order:?}");
                 assert!(order.lanes.is_power_of_two());
+                assert!(Order::lanes_of(order.hidden).contains(&order.lanes), "{order:?}");
             }
         }
     }

@@ -12,6 +12,14 @@ pub const TIMESTAMPS: Features = Features::TIMESTAMP_QUERY.union(Features::TIMES
 /// Two timestamps of 8 bytes.
 const BYTES: u64 = 16;
 
+/// Seconds of a submit.
+pub struct Time {
+    /// From the first command that is recorded until the device is done.
+    pub whole: f64,
+    /// By the clock. `None` where the device's timestamps make no sense.
+    pub work: Option<f64>,
+}
+
 /// Times submits.
 pub struct Clock {
     gpu: Gpu,
@@ -49,8 +57,9 @@ impl Clock {
         if self.stamps.is_some() { "the device's timestamps" } else { "the wall clock around submit and wait" }
     }
 
-    /// The seconds that what is recorded takes in a submit of its own. `None` where the device's timestamps make no sense.
-    pub fn seconds(&mut self, record: impl FnOnce(&mut CommandEncoder) -> Result<(), Failure>) -> Result<Option<f64>, Failure> {
+    /// What is recorded, timed in a submit of its own.
+    pub fn time(&mut self, record: impl FnOnce(&mut CommandEncoder) -> Result<(), Failure>) -> Result<Time, Failure> {
+        let start = Instant::now();
         let mut encoder = self.gpu.device().create_command_encoder(&Default::default());
         if let Some(stamps) = &self.stamps {
             encoder.write_timestamp(&stamps.queries, 0);
@@ -60,19 +69,30 @@ impl Clock {
             encoder.write_timestamp(&stamps.queries, 1);
             encoder.resolve_query_set(&stamps.queries, 0..2, &stamps.resolved, 0);
         }
-        let start = Instant::now();
+        let recorded = Instant::now();
         let index = self.gpu.queue().submit([encoder.finish()]);
         self.gpu.wait(index)?;
-        let wall = start.elapsed().as_secs_f64();
-        let Some(stamps) = &self.stamps else { return Ok(Some(wall)) };
+        let whole = start.elapsed().as_secs_f64();
+        let Some(stamps) = &self.stamps else { return Ok(Time { whole, work: Some(recorded.elapsed().as_secs_f64()) }) };
         let bytes = self.gpu.read_blocking(&stamps.resolved, 0..BYTES)?;
         let [begin, end] = [0, 8].map(|at| u64::from_le_bytes(std::array::from_fn(|i| bytes[at + i])));
         // Some drivers write zeros, and some write what lies before.
         if begin == 0 || end <= begin {
             self.dropped += 1;
-            return Ok(None);
+            return Ok(Time { whole, work: None });
         }
-        Ok(Some((end - begin) as f64 * f64::from(self.gpu.queue().get_timestamp_period()) * 1e-9))
+        let work = (end - begin) as f64 * f64::from(self.gpu.queue().get_timestamp_period()) * 1e-9;
+        Ok(Time { whole, work: Some(work) })
+    }
+
+    /// The seconds from the first command that is recorded until the device is done, without timestamps.
+    pub fn whole(&self, record: impl FnOnce(&mut CommandEncoder) -> Result<(), Failure>) -> Result<f64, Failure> {
+        let start = Instant::now();
+        let mut encoder = self.gpu.device().create_command_encoder(&Default::default());
+        record(&mut encoder)?;
+        let index = self.gpu.queue().submit([encoder.finish()]);
+        self.gpu.wait(index)?;
+        Ok(start.elapsed().as_secs_f64())
     }
 }
 

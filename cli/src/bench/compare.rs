@@ -18,7 +18,9 @@ impl Earlier {
         let remedy = "pass a file that bench --json=FILE wrote";
         let text =
             fs::read_to_string(file).map_err(|error| Failure::file(file, format_args!("cannot be read: {error}"), remedy))?;
-        let lines: Vec<Value> = serde_json::from_str(&text)
+        let lines: Vec<Value> = serde_json::Deserializer::from_str(&text)
+            .into_iter()
+            .collect::<Result<_, _>>()
             .map_err(|error| Failure::file(file, format_args!("is no such report: {error}"), remedy))?;
         let shares = lines.iter().map(|line| {
             let text = |field: &str| line[field].as_str().map(ToOwned::to_owned);

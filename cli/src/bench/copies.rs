@@ -13,6 +13,7 @@ const KERNELS: [[u64; 3]; 9] =
 const TRIES: usize = 5;
 
 /// A kernel that copies, bound to what it copies.
+#[derive(Clone)]
 pub struct Copy {
     pipeline: wgpu::ComputePipeline,
     bind_group: wgpu::BindGroup,
@@ -33,29 +34,18 @@ pub struct Copies {
 impl Copies {
     /// Tries all kernels that can copy `bytes` and keeps the fastest.
     pub fn new(gpu: &Gpu, bytes: u64, clock: &mut Clock) -> Result<Self, Failure> {
-        let bytes = bytes.next_multiple_of(16).min(gpu.caps().max_binding / 16 * 16);
-        let buffer = |usage| {
-            gpu.device().create_buffer(&wgpu::BufferDescriptor {
-                label: Some("copy"),
-                size: bytes,
-                usage: wgpu::BufferUsages::STORAGE | usage,
-                mapped_at_creation: false,
-            })
-        };
-        let source = buffer(wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST);
-        let target = buffer(wgpu::BufferUsages::COPY_DST);
-        // Pages that nobody wrote may all be one page.
-        gpu.queue().write_buffer(&source, 0, &vec![0x3f; bytes as usize]);
+        let bytes = copied(gpu, bytes);
+        let [source, target] = buffers(gpu, bytes);
         let mut best: Option<(f64, Copy)> = None;
         for kernel in KERNELS {
             let copy = Copy::new(gpu, &source, &target, bytes, kernel);
             let mut fastest = f64::INFINITY;
             for _ in 0..TRIES {
-                let seconds = clock.seconds(|encoder| {
+                let time = clock.time(|encoder| {
                     copy.record(encoder);
                     Ok(())
                 })?;
-                fastest = fastest.min(seconds.unwrap_or(f64::INFINITY));
+                fastest = fastest.min(time.work.unwrap_or(f64::INFINITY));
             }
             if best.as_ref().is_none_or(|(time, _)| fastest < *time) {
                 best = Some((fastest, copy));
@@ -65,15 +55,59 @@ impl Copies {
         Ok(Self { source, target, bytes, best })
     }
 
+    /// Whether this is what [`Copies::new`] would make.
+    pub fn is_for(&self, gpu: &Gpu, bytes: u64) -> bool {
+        self.bytes == copied(gpu, bytes)
+    }
+
     /// Bytes read and written.
     pub fn traffic(&self) -> u64 {
         2 * self.bytes
+    }
+
+    /// The fastest kernel, bound to buffers of its own.
+    pub fn best_elsewhere(&self, gpu: &Gpu) -> Copy {
+        let [source, target] = buffers(gpu, self.bytes);
+        let bind_group = bind_group(gpu, &self.best.pipeline, &source, &target);
+        Copy { bind_group, ..self.best.clone() }
     }
 
     /// wgpu's own copy of the same bytes.
     pub fn record_plain(&self, encoder: &mut CommandEncoder) {
         encoder.copy_buffer_to_buffer(&self.source, 0, &self.target, 0, self.bytes);
     }
+}
+
+/// What is copied for so many bytes: whole vectors, and no more than can be bound.
+fn copied(gpu: &Gpu, bytes: u64) -> u64 {
+    bytes.next_multiple_of(16).min(gpu.caps().max_binding / 16 * 16)
+}
+
+/// A source, filled, and a target.
+fn buffers(gpu: &Gpu, bytes: u64) -> [wgpu::Buffer; 2] {
+    let buffer = |usage| {
+        gpu.device().create_buffer(&wgpu::BufferDescriptor {
+            label: Some("copy"),
+            size: bytes,
+            usage: wgpu::BufferUsages::STORAGE | usage,
+            mapped_at_creation: false,
+        })
+    };
+    let source = buffer(wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST);
+    let target = buffer(wgpu::BufferUsages::COPY_DST);
+    // Pages that nobody wrote may all be one page.
+    gpu.queue().write_buffer(&source, 0, &vec![0x3f; bytes as usize]);
+    [source, target]
+}
+
+fn bind_group(gpu: &Gpu, pipeline: &wgpu::ComputePipeline, source: &wgpu::Buffer, target: &wgpu::Buffer) -> wgpu::BindGroup {
+    let entries = [(0, source), (1, target)]
+        .map(|(binding, buffer)| wgpu::BindGroupEntry { binding, resource: buffer.as_entire_binding() });
+    gpu.device().create_bind_group(&wgpu::BindGroupDescriptor {
+        label: Some("copy"),
+        layout: &pipeline.get_bind_group_layout(0),
+        entries: &entries,
+    })
 }
 
 impl Copy {
@@ -114,13 +148,7 @@ impl Copy {
             compilation_options: wgpu::PipelineCompilationOptions::default(),
             cache: None,
         });
-        let entries = [(0, source), (1, target)]
-            .map(|(binding, buffer)| wgpu::BindGroupEntry { binding, resource: buffer.as_entire_binding() });
-        let bind_group = device.create_bind_group(&wgpu::BindGroupDescriptor {
-            label: Some("copy"),
-            layout: &pipeline.get_bind_group_layout(0),
-            entries: &entries,
-        });
+        let bind_group = bind_group(gpu, &pipeline, source, target);
         let name = format!("{element} x {each}, workgroups of {size}");
         Self { pipeline, bind_group, workgroups: [width as u32, groups.div_ceil(width) as u32], name }
     }

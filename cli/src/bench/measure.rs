@@ -10,17 +10,22 @@ const SUBMIT: f64 = 0.01;
 const MOST_REPETITIONS: f64 = 64.0;
 /// Submits of each.
 const SUBMITS: [f64; 2] = [5.0, 101.0];
+/// Submits of one norm, and the part of the budget that they may take.
+const SINGLES: [f64; 2] = [7.0, 101.0];
+const SINGLES_PART: f64 = 0.2;
 
 /// Seconds that each takes.
 #[derive(Debug, Clone, Copy)]
 pub struct Timed {
-    /// One norm in a submit.
+    /// One norm, recorded, submitted and waited for.
     pub single: f64,
-    /// One norm of several in a submit.
+    /// One norm of several that are recorded, submitted and waited for together.
+    pub batch: f64,
+    /// One norm of these by the clock.
     pub norm: f64,
-    /// One of as many copies by the fastest kernel.
+    /// One of as many copies by the fastest kernel, by the clock.
     pub copy: f64,
-    /// One of as many copies by `copy_buffer_to_buffer`.
+    /// One of as many copies by `copy_buffer_to_buffer`, by the clock.
     pub plain_copy: f64,
     /// How many.
     pub repetitions: u32,
@@ -28,40 +33,51 @@ pub struct Timed {
 
 /// Takes as many turns as fit the budget.
 pub fn measure(work: &Work, copies: &Copies, clock: &mut Clock, budget: f64) -> Result<Timed, Failure> {
-    let mut once = || clock.seconds(|encoder| Ok(work.prepared.record_in(encoder, work.rows())?));
+    let once = || clock.whole(|encoder| Ok(work.prepared.record_in(encoder, work.rows())?));
     // The first may find the device asleep.
     once()?;
-    let mut single = Vec::new();
-    for _ in 0..7 {
-        single.extend(once()?);
-    }
-    let single = median(single).ok_or_else(no_time)?;
+    let singles = (SINGLES_PART * budget / once()?).clamp(SINGLES[0], SINGLES[1]) as usize;
+    let singles: Vec<f64> = (0..singles).map(|_| once()).collect::<Result<_, _>>()?;
+    let single = median(singles).ok_or_else(no_time)?;
     let repetitions = (SUBMIT / single).ceil().clamp(1.0, MOST_REPETITIONS);
     let turns = (budget / (3.0 * repetitions * single)).clamp(SUBMITS[0], SUBMITS[1]) as usize;
     let count = repetitions as usize;
+    let mut batches = Vec::new();
     let mut times = [const { Vec::new() }; 3];
     for _ in 0..turns {
-        times[0].extend(clock.seconds(|encoder| {
+        let norms = clock.time(|encoder| {
             let mut pass = encoder.begin_compute_pass(&Default::default());
             (0..count).try_for_each(|_| work.prepared.record(&mut pass, work.rows()))?;
             Ok(())
-        })?);
-        times[1].extend(clock.seconds(|encoder| {
-            let mut pass = encoder.begin_compute_pass(&Default::default());
-            (0..count).for_each(|_| copies.best.record_in(&mut pass));
-            Ok(())
-        })?);
-        times[2].extend(clock.seconds(|encoder| {
-            (0..count).for_each(|_| copies.record_plain(encoder));
-            Ok(())
-        })?);
+        })?;
+        batches.push(norms.whole);
+        times[0].extend(norms.work);
+        times[1].extend(
+            clock
+                .time(|encoder| {
+                    let mut pass = encoder.begin_compute_pass(&Default::default());
+                    (0..count).for_each(|_| copies.best.record_in(&mut pass));
+                    Ok(())
+                })?
+                .work,
+        );
+        times[2].extend(
+            clock
+                .time(|encoder| {
+                    (0..count).for_each(|_| copies.record_plain(encoder));
+                    Ok(())
+                })?
+                .work,
+        );
     }
-    let [norm, copy, plain_copy] = times.map(|times| median(times).map(|seconds| seconds / repetitions));
+    let each = |times| median(times).map(|seconds| seconds / repetitions).ok_or_else(no_time);
+    let [norm, copy, plain_copy] = times;
     Ok(Timed {
         single,
-        norm: norm.ok_or_else(no_time)?,
-        copy: copy.ok_or_else(no_time)?,
-        plain_copy: plain_copy.ok_or_else(no_time)?,
+        batch: each(batches)?,
+        norm: each(norm)?,
+        copy: each(copy)?,
+        plain_copy: each(plain_copy)?,
         repetitions: repetitions as u32,
     })
 }

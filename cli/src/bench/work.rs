@@ -1,92 +1,22 @@
 //! The norms that are timed, with operands on the device and a check that they compute what they should.
 
-use clap::ValueEnum;
+use std::ops::Range;
+
+use pollster::block_on;
 use wgpu_rmsnorm::verify::{Data, Regime, Weights, check_all};
 use wgpu_rmsnorm::wgpu::{self, Buffer, BufferUsages};
-use wgpu_rmsnorm::{BySlot, DType, Force, Gpu, Inputs, NormSpec, Operands, Outputs, Prepared, Slot, Values};
+use wgpu_rmsnorm::{BySlot, Error, Force, Gpu, NormSpec, Operands, Outputs, Prepared, Shard, Slot, Values, reference};
 
 use super::shape::Shape;
 use crate::failure::Failure;
 
-const EPS: f32 = 1e-5;
 /// What outputs hold before: a number that no norm of these inputs gives eight times in a row.
 const SENTINEL: u8 = 0xa5;
-/// Rows of made-up data: they repeat, for making up all of a large tensor takes longer than timing its norm.
+/// Rows and elements of made-up data: they repeat, for making up all of a large tensor takes longer than timing its norm.
 const MADE_UP_ROWS: u64 = 64;
-
-/// Members of the family, by the library's names.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Operation {
-    /// RMSNorm
-    Norm,
-    /// LayerNorm, with a bias
-    LayerNorm,
-    /// A residual added to the input, the sum written back
-    AddResidual,
-    /// A residual added to the result
-    ThenAddResidual,
-    /// The result gated by SiLU
-    GateOutput,
-    /// The input gated by SiLU
-    GateInput,
-    /// The scale of each row written beside
-    Rstd,
-    /// int8 codes, by a scale of each row
-    Quantized,
-    /// Statistics of a shard
-    Stats,
-}
-
-/// Dtypes of rows and channels.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Dtypes {
-    /// f32
-    F32,
-    /// f16
-    F16,
-    /// bf16
-    Bf16,
-    /// bf16 rows, f32 weight
-    Mixed,
-}
-
-impl Dtypes {
-    pub fn name(self) -> String {
-        self.to_possible_value().map_or(String::new(), |value| value.get_name().to_owned())
-    }
-}
-
-impl Operation {
-    pub fn name(self) -> String {
-        self.to_possible_value().map_or(String::new(), |value| value.get_name().replace('-', "_"))
-    }
-
-    pub fn spec(self, hidden: u64, dtypes: Dtypes) -> NormSpec {
-        let rows = match dtypes {
-            Dtypes::F32 => DType::F32,
-            Dtypes::F16 => DType::F16,
-            Dtypes::Bf16 | Dtypes::Mixed => DType::BF16,
-        };
-        let norm = |spec: NormSpec| {
-            let spec = spec.dtype(rows);
-            // Codes have no other dtype.
-            let spec = if self == Self::Quantized { spec } else { spec.output(rows) };
-            if dtypes == Dtypes::Mixed { spec.weight(DType::F32) } else { spec }
-        };
-        let torch = norm(NormSpec::torch(hidden, EPS));
-        match self {
-            Self::Norm => torch,
-            Self::LayerNorm => norm(NormSpec::layer_norm(hidden, EPS)),
-            Self::AddResidual => torch.add_residual(rows),
-            Self::ThenAddResidual => torch.then_add_residual(rows),
-            Self::GateOutput => torch.gate_output(rows),
-            Self::GateInput => torch.gate_input(rows),
-            Self::Rstd => torch.rstd(),
-            Self::Quantized => torch.quantized(DType::I8),
-            Self::Stats => NormSpec::torch(hidden, EPS).dtype(rows).stats(),
-        }
-    }
-}
+const MADE_UP_ELEMENTS: u64 = 1 << 22;
+/// Bytes that go to the device or come from it in one piece, about: the host shall not hold a second copy of a large tensor.
+const PIECE: u64 = 16 << 20;
 
 /// A norm that is ready to be timed.
 pub struct Work {
@@ -95,43 +25,74 @@ pub struct Work {
     rows: u64,
     /// The first rows of every input.
     made_up: Data,
+    made_up_rows: u64,
     buffers: BySlot<Buffer>,
 }
 
+/// Why a norm did not get ready.
+pub enum Unready {
+    /// The device is too small for it.
+    TooLarge(Failure),
+    /// Anything else.
+    Refused(Failure),
+}
+
+impl From<Unready> for Failure {
+    fn from(unready: Unready) -> Self {
+        match unready {
+            Unready::TooLarge(failure) | Unready::Refused(failure) => failure,
+        }
+    }
+}
+
+impl From<Error> for Unready {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Limit(_) | Error::OutOfMemory { .. } => Self::TooLarge(error.into()),
+            _ => Self::Refused(error.into()),
+        }
+    }
+}
+
 impl Work {
-    pub fn new(gpu: &Gpu, spec: NormSpec, [rows, _]: Shape, force: Force) -> Result<Self, Failure> {
-        let made_up = Data::new(&spec, rows.min(MADE_UP_ROWS), Regime::Normal(1.0), Weights::Usual);
+    pub fn new(gpu: &Gpu, spec: NormSpec, [rows, hidden]: Shape, force: Force) -> Result<Self, Unready> {
+        let made_up_rows = (MADE_UP_ELEMENTS / hidden).clamp(1, MADE_UP_ROWS).min(rows);
+        let made_up = Data::new(&spec, made_up_rows, Regime::Normal(1.0), Weights::Usual);
         let mut buffers = BySlot::default();
         for slot in Slot::ALL {
             let Some(dtype) = spec.dtype_of(slot) else { continue };
             let count = if slot.is_by_row() { rows } else { 1 };
-            let bytes = (count * spec.dense_stride(slot) * dtype.size()).next_multiple_of(16);
-            let buffer = gpu.device().create_buffer(&wgpu::BufferDescriptor {
-                label: Some(slot.name()),
-                size: bytes,
-                usage: BufferUsages::STORAGE | BufferUsages::COPY_DST | BufferUsages::COPY_SRC,
-                mapped_at_creation: false,
-            });
-            let contents = match made_up.get(slot) {
-                Some(values) => repeated(values.as_slice().bytes(), bytes as usize),
-                None => vec![SENTINEL; bytes as usize],
-            };
-            gpu.queue().write_buffer(&buffer, 0, &contents);
+            let buffer = new_buffer(gpu, slot, (count * spec.dense_stride(slot) * dtype.size()).next_multiple_of(16))?;
+            match made_up.get(slot) {
+                Some(values) => fill(gpu, &buffer, values.as_slice().bytes())?,
+                None => fill(gpu, &buffer, &[SENTINEL])?,
+            }
             buffers.set(slot, Some(buffer));
         }
         let of = |slot: Slot| {
-            let missing = || Failure::new(format_args!("the norm has no {slot}"), "report this");
+            let missing = || Unready::Refused(Failure::new(format_args!("the norm has no {slot}"), "report this"));
             buffers.get(slot).ok_or_else(missing)
         };
         let operands = buffers
             .iter()
             .fold(Operands::new(of(Slot::Input)?, of(Slot::Output)?), |all, (slot, buffer)| all.with(slot, buffer.into()));
-        let prepared = pollster::block_on(gpu.norm(spec)?.prepare_with(&operands, rows, force))?;
-        Ok(Self { prepared, spec, rows, made_up, buffers })
+        let prepared = block_on(gpu.norm(spec)?.prepare_with(&operands, rows, force))?;
+        Ok(Self { prepared, spec, rows, made_up, made_up_rows, buffers })
     }
 
     pub fn rows(&self) -> u64 {
         self.rows
+    }
+
+    /// The buffers of all operands.
+    pub fn buffers(&self) -> impl Iterator<Item = &Buffer> {
+        self.buffers.iter().map(|(_, buffer)| buffer)
+    }
+
+    /// Rung and workgroup, in words.
+    pub fn plan_in_words(&self) -> String {
+        let plan = self.prepared.plan();
+        format!("{} {} x {} x {}", plan.rung.name(), plan.width, plan.rows_at_once, plan.rounds)
     }
 
     /// Bytes moved: each operand once.
@@ -139,49 +100,111 @@ impl Work {
         self.prepared.plan().bytes(self.rows)
     }
 
-    /// Runs once and looks at what came: the first rows and the last are held to the error model, and all others must be theirs.
-    pub fn check(&self, gpu: &Gpu) -> Result<(), Failure> {
+    /// Runs once and looks at what came: the first rows are held to the error model, and all others must be theirs. Returns the
+    /// largest distance of a result to float64; `None` of codes and statistics, which are no results.
+    pub fn check(&self, gpu: &Gpu) -> Result<Option<f64>, Failure> {
         let mut encoder = gpu.device().create_command_encoder(&Default::default());
         self.prepared.record_in(&mut encoder, self.rows)?;
         let index = gpu.queue().submit([encoder.finish()]);
         gpu.wait(index)?;
-        let some = self.rows.min(MADE_UP_ROWS);
-        let wrong = |what: String| Failure::wrong(what);
-        let mut outputs: Option<Outputs> = None;
+        let mut outputs = Outputs::new(Values::round_from(self.spec.output_dtype(), &[]));
         for slot in Slot::ALL.into_iter().filter(|slot| slot.is_written()) {
             let (Some(dtype), Some(buffer)) = (self.spec.dtype_of(slot), self.buffers.get(slot)) else { continue };
-            let row = (self.spec.dense_stride(slot) * dtype.size()) as usize;
-            let bytes = gpu.read_blocking(buffer, 0..(self.rows as usize * row) as u64)?;
-            // Rows repeat, and so must what becomes of them.
-            let first = &bytes[..some as usize * row];
+            let row = self.spec.dense_stride(slot) * dtype.size();
+            let first = self.repeating_rows(gpu, slot, buffer, row)?;
+            let unpadded = unpadded(&first, row as usize, (self.spec.length_of(slot) * dtype.size()) as usize);
+            outputs = outputs.with(slot, Some(Values::from_bytes(dtype, &unpadded)));
+        }
+        let inputs = self.made_up.inputs();
+        let outcome = check_all(&self.spec, &inputs, &outputs)?;
+        if !outcome.passed() {
+            return Err(Failure::wrong(format_args!("{} elements are wrong", outcome.wrong)));
+        }
+        if self.spec.shard == Some(Shard::Stats) || self.spec.output_dtype().is_code() {
+            return Ok(None);
+        }
+        let truth = reference::norm(&self.spec, &inputs)?;
+        let got = outputs.output().as_slice().widen();
+        Ok(Some(got.iter().zip(&truth).fold(0.0, |most: f64, (got, truth)| most.max((got - truth).abs()))))
+    }
+
+    /// The first rows of what was written. Rows of the inputs repeat, and so must what becomes of them.
+    fn repeating_rows(&self, gpu: &Gpu, slot: Slot, buffer: &Buffer, row: u64) -> Result<Vec<u8>, Failure> {
+        let (period, size) = (self.made_up_rows * row, self.rows * row);
+        let first = gpu.read_blocking(buffer, 0..period)?;
+        for piece in pieces(period, size) {
+            let bytes = gpu.read_blocking(buffer, piece.clone())?;
             let strange = bytes.chunks(first.len()).position(|rows| rows != &first[..rows.len()]);
             if let Some(index) = strange {
-                return Err(wrong(format!(
-                    "{slot}: among rows {} to {} one differs from an equal one",
-                    index * some as usize,
-                    self.rows
+                let row = piece.start / row + index as u64 * self.made_up_rows;
+                return Err(Failure::wrong(format_args!(
+                    "{slot}: among rows {row} to {} one differs from an equal one",
+                    (row + self.made_up_rows).min(self.rows)
                 )));
             }
-            let values = Values::from_bytes(dtype, &unpadded(first, row, (self.spec.length_of(slot) * dtype.size()) as usize));
-            outputs = Some(match outputs {
-                None if slot == Slot::Output => Outputs::new(values),
-                None => Outputs::new(Values::round_from(self.spec.output_dtype(), &[])).with(slot, Some(values)),
-                Some(outputs) => outputs.with(slot, Some(values)),
-            });
         }
-        let Some(outputs) = outputs else { return Ok(()) };
-        let inputs: Inputs<'_> = self.made_up.inputs();
-        let outcome = check_all(&self.spec, &inputs, &outputs)?;
-        if outcome.passed() { Ok(()) } else { Err(wrong(format!("{} elements are wrong", outcome.wrong))) }
+        Ok(first)
     }
 }
 
-fn repeated(pattern: &[u8], length: usize) -> Vec<u8> {
-    let mut bytes = pattern.repeat(length.div_ceil(pattern.len().max(1)).max(1));
-    bytes.truncate(length);
-    bytes
+fn new_buffer(gpu: &Gpu, slot: Slot, bytes: u64) -> Result<Buffer, Unready> {
+    let remedy = "choose a smaller shape";
+    let most = gpu.caps().max_buffer;
+    if bytes > most {
+        let problem = format_args!("{slot}: expected at most the {most} bytes of a buffer of this device, got {bytes}");
+        return Err(Unready::TooLarge(Failure::new(problem, remedy)));
+    }
+    let scope = gpu.device().push_error_scope(wgpu::ErrorFilter::OutOfMemory);
+    let buffer = gpu.device().create_buffer(&wgpu::BufferDescriptor {
+        label: Some(slot.name()),
+        size: bytes,
+        usage: BufferUsages::STORAGE | BufferUsages::COPY_DST | BufferUsages::COPY_SRC,
+        mapped_at_creation: false,
+    });
+    match block_on(scope.pop()) {
+        None => Ok(buffer),
+        Some(_) => {
+            let problem = format_args!("{slot}: the device has no memory for a buffer of {bytes} bytes");
+            Err(Unready::TooLarge(Failure::new(problem, remedy)))
+        }
+    }
+}
+
+/// Fills a buffer with a pattern that repeats.
+fn fill(gpu: &Gpu, buffer: &Buffer, pattern: &[u8]) -> Result<(), Error> {
+    let pieces = pieces(pattern.len() as u64, buffer.size());
+    let longest = pieces.first().map_or(0, |piece| (piece.end - piece.start) as usize);
+    let contents: Vec<u8> = pattern.iter().copied().cycle().take(longest).collect();
+    for piece in pieces {
+        gpu.queue().write_buffer(buffer, piece.start, &contents[..(piece.end - piece.start) as usize]);
+        // What is written waits in the host's memory until something is submitted.
+        let index = gpu.queue().submit([]);
+        gpu.wait(index)?;
+    }
+    Ok(())
+}
+
+/// Cuts a buffer into pieces that begin with a period and, as copies must, with a whole word.
+fn pieces(period: u64, size: u64) -> Vec<Range<u64>> {
+    let piece = period * (PIECE / period).max(1).next_multiple_of(4);
+    (0..size).step_by(piece as usize).map(|start| start..(start + piece).min(size)).collect()
 }
 
 fn unpadded(bytes: &[u8], row: usize, length: usize) -> Vec<u8> {
     bytes.chunks_exact(row).flat_map(|row| &row[..length]).copied().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_begin_with_a_period_and_a_word() {
+        for (period, size) in [(1, 16), (198, 4000), (3 << 20, 100 << 20), (50 << 20, 230 << 20)] {
+            let pieces = pieces(period, size);
+            assert!(pieces.iter().all(|piece| piece.start % period == 0 && piece.start % 4 == 0), "{pieces:?}");
+            assert_eq!(pieces.iter().map(|piece| piece.end - piece.start).sum::<u64>(), size);
+            assert_eq!(pieces.last().unwrap().end, size);
+        }
+    }
 }

@@ -83,6 +83,7 @@ pub fn plan(plan: &Plan) -> Value {
         "rows_per_workgroup": plan.rows_per_group(),
         "workgroup_size": plan.workgroup_size(),
         "lanes": plan.order.lanes,
+        "tuned": {"choice": plan.tuned.choice, "lanes": plan.tuned.lanes},
     })
 }
 
@@ -92,6 +93,16 @@ pub fn kernel(plan: &Plan, shader: &Shader) -> Value {
         "entry_point": Shader::ENTRY,
         "workgroup_size": [plan.workgroup_size(), 1, 1],
         "wgsl": shader.wgsl,
+    })
+}
+
+/// What is held besides the caller's buffers: by a prepared norm, by a norm that is bound to nothing, by a device for all norms.
+pub fn held(plan: &Plan) -> Value {
+    let chunks = plan.chunks.len();
+    json!({
+        "prepared": {"device_bytes": plan.held_bytes(), "bind_groups": chunks},
+        "norm": {"device_bytes": 0},
+        "gpu": {"device_bytes": plan.caps.held_bytes(), "kernels": usize::from(chunks > 0)},
     })
 }
 

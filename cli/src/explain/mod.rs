@@ -9,7 +9,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use serde_json::json;
-use wgpu_rmsnorm::{Caps, DType, NormSpec, Plan, Preset};
+use wgpu_rmsnorm::{Caps, DType, NormSpec, Plan, Preset, Tuning};
 
 use crate::Context;
 use crate::definition::Definition;
@@ -99,11 +99,15 @@ pub fn run(options: &Options, context: &Context) -> Result<ExitCode, Failure> {
     let (preset, eps) = options.definition.resolve_or(EPS)?;
     let spec = spec(options, preset, eps)?;
     let rows = spec.rows_of(&options.shape.0)?;
-    let (device, mut caps) = device(options, context)?;
+    let (device, mut caps, tuning) = device(options, context)?;
     // Other languages are for other drivers than the one that wants 64-bit words; GLSL has none.
     caps.long_words &= matches!(options.target, None | Some(Target::Spirv));
     let layout = placement::layout(&spec, rows, &options.places, options.in_place)?;
-    let plan = Plan::with(&spec, &caps, &layout, rows, options.forced.force())?;
+    let force = options.forced.force();
+    let plan = match &tuning {
+        None => Plan::with(&spec, &caps, &layout, rows, force)?,
+        Some(tuning) => Plan::tuned(&spec, &caps, &layout, rows, force, tuning)?,
+    };
     let shader = plan.shader();
     let translated = options.target.map(|target| translate::translate(&shader, target)).transpose()?;
 
@@ -127,7 +131,7 @@ pub fn run(options: &Options, context: &Context) -> Result<ExitCode, Failure> {
         "bindings": host::bindings(&plan, &shader),
         "dispatches": host::dispatches(&plan, &shader),
         "bytes_moved": plan.bytes(rows),
-        "bytes_held": plan.held_bytes(),
+        "held": host::held(&plan),
         "translation": translation,
     }))?;
     Ok(ExitCode::SUCCESS)
@@ -156,9 +160,9 @@ fn spec(options: &Options, preset: Preset, eps: f32) -> Result<NormSpec, Failure
     Ok(spec)
 }
 
-/// The device that is planned for.
-fn device(options: &Options, context: &Context) -> Result<(String, Caps), Failure> {
-    let defaults = ("Any WebGPU device".to_owned(), Caps::webgpu_defaults());
+/// The device that is planned for, and the record that was measured on it.
+fn device(options: &Options, context: &Context) -> Result<(String, Caps, Option<Tuning>), Failure> {
+    let defaults = ("Any WebGPU device".to_owned(), Caps::webgpu_defaults(), None);
     if options.webgpu_limits {
         return Ok(defaults);
     }
@@ -167,5 +171,5 @@ fn device(options: &Options, context: &Context) -> Result<(String, Caps), Failur
         return Ok(defaults);
     }
     let (adapter, gpu) = context.choice.gpu()?;
-    Ok((adapter.to_string(), *gpu.caps()))
+    Ok((adapter.to_string(), *gpu.caps(), gpu.tuning().cloned()))
 }
