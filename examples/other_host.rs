@@ -63,6 +63,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let (ty, has_dynamic_offset) = match *bound {
             Bound::Params => (wgpu::BufferBindingType::Uniform, false),
             Bound::RowDigit(_) => (wgpu::BufferBindingType::Uniform, true),
+            Bound::Scratch => (wgpu::BufferBindingType::Storage { read_only: false }, false),
             Bound::Storage(index) => (wgpu::BufferBindingType::Storage { read_only: !plan.bindings[index].writable }, false),
         };
         wgpu::BindGroupLayoutEntry {
@@ -74,7 +75,15 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     let entries: Vec<_> = shader.bindings.iter().enumerate().map(layout_entry).collect();
     let group_layout = device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor { label: None, entries: &entries });
-    let pipeline = pipeline(&device, &shader, &group_layout);
+    // Few long rows are split: a kernel that sums their pieces comes first, with the same bindings over the same grid.
+    let shaders = plan.first_shader().into_iter().chain([shader.clone()]);
+    let pipelines: Vec<_> = shaders.map(|shader| pipeline(&device, &shader, &group_layout)).collect();
+    let scratch = device.create_buffer(&wgpu::BufferDescriptor {
+        label: None,
+        size: plan.scratch_bytes().max(32),
+        usage: wgpu::BufferUsages::STORAGE,
+        mapped_at_creation: false,
+    });
 
     // One dispatch a chunk of rows: there is one, unless a tensor is beyond the binding limit.
     let mut encoder = device.create_command_encoder(&Default::default());
@@ -84,6 +93,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             let (buffer, offset, size) = match *bound {
                 Bound::Params => (&params, 0, size_of::<Params>() as u64),
                 Bound::RowDigit(_) => (&digits, 0, 16),
+                Bound::Scratch => (&scratch, 0, scratch.size()),
                 Bound::Storage(index) => {
                     let (offset, size) = chunk.ranges[index];
                     (buffer(plan.bindings[index].buffer), offset, size)
@@ -100,9 +110,11 @@ fn main() -> Result<(), Box<dyn Error>> {
         let offsets = Plan::digits_of(chunk.rows).map(|digit| digit * step);
         let [x, y] = plan.grid(chunk, chunk.rows);
         let mut pass = encoder.begin_compute_pass(&Default::default());
-        pass.set_pipeline(&pipeline);
-        pass.set_bind_group(0, &group, &offsets);
-        pass.dispatch_workgroups(x, y, 1);
+        for pipeline in &pipelines {
+            pass.set_pipeline(pipeline);
+            pass.set_bind_group(0, &group, &offsets);
+            pass.dispatch_workgroups(x, y, 1);
+        }
     }
     let y = read(&device, &queue, encoder, &output, ROWS * HIDDEN * DTYPE.size())?;
 

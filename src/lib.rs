@@ -106,7 +106,7 @@ pub use gpu::{Adapter, CompileTime, Gpu, GpuOptions, Norm, Operand, Operands, Pr
 pub use groups::WeightOf;
 pub use inputs::Inputs;
 pub use outputs::Outputs;
-pub use plan::{Access, Caps, DeviceKind, Force, Layout, Order, Placement, Plan, Rung, Rungs, Tuned};
+pub use plan::{Access, Caps, DeviceKind, Force, Layout, Order, Placement, Plan, Reduction, Rung, Rungs, Tuned};
 pub use preset::{CastOrder, OutputRule, Preset};
 pub use quantized::Quantized;
 pub use residual::{AddOrder, Residual};

@@ -14,7 +14,7 @@ fn plans() -> Vec<Plan> {
         plans.push(Plan::with(spec, caps, layout, rows, force).unwrap());
     };
     let gpu = Caps::webgpu_defaults();
-    let software = Caps { kind: DeviceKind::Cpu, subgroup_min: 8, subgroup_max: 8, long_words: true, ..gpu };
+    let software = Caps { kind: DeviceKind::Cpu, subgroup_min: 8, subgroup_max: 8, subgroups: true, long_words: true, ..gpu };
     for caps in [gpu, software] {
         for hidden in [1, 7, 8, 64, 769, 4096, 4100, 100_001, 1 << 20] {
             // One invocation alone would take too many steps, or too many lanes.
@@ -24,7 +24,13 @@ fn plans() -> Vec<Plan> {
                 let suits_registers = hidden <= 64 || caps.kind == DeviceKind::Gpu && hidden <= 4100;
                 let by_words = hidden % 2 == 0 && access != Access::Element;
                 for dtype in DType::ALL {
-                    if rung == Rung::Registers && !(suits_registers && (by_words || dtype == DType::F32)) {
+                    let whole_words = by_words || dtype == DType::F32;
+                    let applies = match rung {
+                        Rung::Registers => suits_registers && whole_words,
+                        Rung::Split => hidden > 50_000 && whole_words,
+                        _ => true,
+                    };
+                    if !applies {
                         continue;
                     }
                     let spec = NormSpec::torch(hidden, 1e-6).dtype(dtype).bias(dtype);
@@ -106,14 +112,17 @@ fn family(add: &mut dyn FnMut(NormSpec, u64)) {
 fn translate(shader: &Shader) -> Result<(), String> {
     let module = naga::front::wgsl::parse_str(&shader.wgsl).map_err(|e| e.emit_to_string(&shader.wgsl))?;
     // unpack2x16float: part of WebGPU, a downlevel flag of wgpu.
-    let info = Validator::new(ValidationFlags::all(), Capabilities::SHADER_FLOAT16_IN_FLOAT32 | Capabilities::SHADER_INT64)
-        .validate(&module)
-        .map_err(|e| e.emit_to_string(&shader.wgsl))?;
+    let info = Validator::new(
+        ValidationFlags::all(),
+        Capabilities::SHADER_FLOAT16_IN_FLOAT32 | Capabilities::SHADER_INT64 | Capabilities::SUBGROUP,
+    )
+    .validate(&module)
+    .map_err(|e| e.emit_to_string(&shader.wgsl))?;
     to_spirv(&module, &info)?;
     to_hlsl(&module, &info)?;
     to_msl(&module, &info)?;
-    // naga's GLSL has no 64-bit integers.
-    if shader.wgsl.contains("u64") {
+    // naga's GLSL has no 64-bit integers, and OpenGL no subgroups here.
+    if shader.wgsl.contains("u64") || shader.wgsl.contains("subgroup") {
         return Ok(());
     }
     to_glsl(&module, &info)

@@ -75,3 +75,6 @@ fn row_at(number: u32, rows: u32) -> Row {
         present,
     );
 }
+
+// The piece of the row that this workgroup sums or writes, where several share one.
+var<private> piece: u32;

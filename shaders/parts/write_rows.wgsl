@@ -1,19 +1,17 @@
 // The rows of a workgroup, one after the other: the scale of each, and then the row. Elements are written in octets from `lead`,
 // the first that begins a word; what is before and behind them is the edges' business.
-@compute @workgroup_size(WORKGROUP_SIZE)
-fn main(
-    @builtin(workgroup_id) group: vec3<u32>,
-    @builtin(num_workgroups) grid: vec3<u32>,
-    @builtin(local_invocation_index) index: u32,
-) {
+fn norm_rows(group: u32, index: u32) {
     let rows = row_count();
     let shift = pair_shift();
-    let first = (group.y * grid.x + group.x) * (ROWS_AT_ONCE * ROUNDS);
+    let first = group / PIECES * (ROWS_AT_ONCE * ROUNDS);
     if (first >= rows + shift) {
         return;
     }
+    piece = group % PIECES;
     let slot = index / WIDTH;
     let invocation = index % WIDTH;
+    // What is written once a row, the first invocation of its first piece writes.
+    let one = piece * WIDTH + invocation;
     var before = ordinary_scale(0.0);
     keep_channels(row_at(0u, rows));
 
@@ -24,7 +22,7 @@ fn main(
         // With a shift, the first number wraps: that row is absent.
         let row = row_at(row_number(first, slot, turn) - shift, rows);
         var scale = row_scale(slot, invocation, row);
-        keep_rstd(row, invocation, scale);
+        keep_rstd(row, one, scale);
         scale.codes = codes_of(slot, invocation, row, scale);
 
         let lead = lead_of(row);
@@ -33,7 +31,7 @@ fn main(
             write_ordinary(row, invocation, lead, units, scale);
         } else {
             for (var step = 0u; step < rolled(OUTPUT_STEPS); step++) {
-                let unit = step * WIDTH + invocation;
+                let unit = (piece * OUTPUT_STEPS + step) * WIDTH + invocation;
                 if (unit < units) {
                     let i = lead + unit * 8u;
                     let x = load_input(row.input + i);
@@ -44,7 +42,7 @@ fn main(
                 }
             }
         }
-        store_edges(row, rows, lead, invocation, scale, before);
+        store_edges(row, rows, lead, one, scale, before);
         before = scale;
         release_lanes();
     }

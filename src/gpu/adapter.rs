@@ -30,15 +30,16 @@ impl Adapter {
     }
 
     /// The optional features that kernels use, as far as it has them: ask for these where you open the device yourself. Without them
-    /// every norm works all the same.
+    /// every norm works all the same, with the same bits.
     ///
-    /// 64-bit integers, on software drivers alone: they take every access apart, into half as many pieces of that size. (On
-    /// lavapipe a norm then takes 0.6 to 0.7 of the time: `benches/README.md`.)
+    /// Subgroups, and on software drivers 64-bit integers: such drivers take every access apart, into half as many pieces of that
+    /// size. (On lavapipe a norm then takes 0.6 to 0.7 of the time: `benches/README.md`.)
     pub fn useful_features(&self) -> wgpu::Features {
-        match self.info.device_type {
-            wgpu::DeviceType::Cpu => self.adapter.features() & wgpu::Features::SHADER_INT64,
-            _ => wgpu::Features::empty(),
-        }
+        let useful = match self.info.device_type {
+            wgpu::DeviceType::Cpu => wgpu::Features::SUBGROUP | wgpu::Features::SHADER_INT64,
+            _ => wgpu::Features::SUBGROUP,
+        };
+        self.adapter.features() & useful
     }
 
     /// Whether name, driver or backend contain `text`, whatever the case.

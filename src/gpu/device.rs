@@ -101,8 +101,8 @@ impl Gpu {
     /// # Errors
     /// [`Error::SelfTest`] where the device computes wrong results; those of running a norm.
     pub async fn tested(self) -> Result<Self> {
-        let rungs = self.self_test().await?.rungs()?;
-        Ok(self.with_caps(Caps { rungs, ..self.caps }))
+        let caps = self.self_test().await?.restrict(self.caps())?;
+        Ok(self.with_caps(caps))
     }
 
     /// Wraps the caller's device, exactly as it is: its limits are what counts, no callback is installed, and recording never
@@ -135,6 +135,7 @@ impl Gpu {
             kind: if info.device_type == wgpu::DeviceType::Cpu { DeviceKind::Cpu } else { DeviceKind::Gpu },
             subgroup_min: info.subgroup_min_size,
             subgroup_max: info.subgroup_max_size,
+            subgroups: device.features().contains(wgpu::Features::SUBGROUP),
             max_binding: limits.max_storage_buffer_binding_size,
             max_buffer: limits.max_buffer_size,
             storage_alignment: limits.min_storage_buffer_offset_alignment,

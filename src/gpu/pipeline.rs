@@ -72,6 +72,7 @@ fn layout_entries(plan: &Plan, shader: &Shader) -> Vec<wgpu::BindGroupLayoutEntr
         let (ty, has_dynamic_offset, min_binding_size) = match *bound {
             Bound::Params => (uniform, false, size_of::<Params>() as u64),
             Bound::RowDigit(_) => (uniform, true, DIGIT_BYTES),
+            Bound::Scratch => (wgpu::BufferBindingType::Storage { read_only: false }, false, 32),
             Bound::Storage(index) => {
                 let binding = &plan.bindings[index];
                 let ty = wgpu::BufferBindingType::Storage { read_only: !binding.writable };

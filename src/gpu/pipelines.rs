@@ -77,10 +77,10 @@ impl Compiler {
         }
     }
 
-    /// The kernel with the fault in it.
-    fn broken(&self, mut shader: Shader) -> Result<Shader> {
+    /// The kernel with the fault in it. Of the two kernels of a split norm one may go without.
+    fn broken(&self, plan: &Plan, mut shader: Shader) -> Result<Shader> {
         if let Some(Fault { from, to }) = self.fault.as_deref() {
-            if !shader.wgsl.contains(from) {
+            if !shader.wgsl.contains(from) && plan.pieces == 1 {
                 return Err(Error::Plan(Detail::new("fault", "text of the kernel", from, "copy it from the shader")));
             }
             shader.wgsl = shader.wgsl.replace(from, to);
@@ -144,9 +144,9 @@ impl Gpu {
         self.shared.pipelines.lock().slowest.clone()
     }
 
-    /// The pipeline of a plan, compiled on first use.
-    pub(super) async fn pipeline(&self, plan: &Plan) -> Result<Arc<Pipeline>> {
-        let shader = self.compiler.broken(plan.shader())?;
+    /// The pipeline of one of a plan's kernels, compiled on first use.
+    pub(super) async fn pipeline(&self, plan: &Plan, shader: Shader) -> Result<Arc<Pipeline>> {
+        let shader = self.compiler.broken(plan, shader)?;
         let kernel = (shader.wgsl.clone(), self.compiler.runtime_checks);
         let pipelines = &self.shared.pipelines;
         if let Some(found) = pipelines.lock().kernels.get(&kernel) {

@@ -15,14 +15,14 @@ use crate::shader::Bound;
 /// make the encoder's `finish` fail.
 ///
 /// Of the device's memory it holds [`Plan::held_bytes`]: a uniform of a few hundred bytes for each chunk of rows, of which there is
-/// one unless an operand is larger than a binding may be. On the host it holds a bind group a chunk, and with it the caller's
+/// one unless an operand is larger than a binding may be; and where rows are split, the sums of their pieces. On the host it holds a bind group a chunk, and with it the caller's
 /// buffers, which live as long as this does. The kernel is the [`Gpu`]'s, shared by all norms that have the same text.
 #[derive(Debug)]
 pub struct Prepared {
     gpu: Gpu,
     plan: Plan,
-    /// None where there are no rows.
-    pipeline: Option<Arc<Pipeline>>,
+    /// What is dispatched one after the other: two kernels where rows are split, none where there are none.
+    pipelines: Vec<Arc<Pipeline>>,
     /// One a chunk.
     bind_groups: Vec<wgpu::BindGroup>,
 }
@@ -31,19 +31,24 @@ impl Prepared {
     pub(super) async fn new(gpu: &Gpu, plan: Plan, operands: &Operands<'_>) -> Result<Self> {
         // Case K8: zero rows need neither a buffer nor a bind group.
         if plan.chunks.is_empty() {
-            return Ok(Self { gpu: gpu.clone(), plan, pipeline: None, bind_groups: Vec::new() });
+            return Ok(Self { gpu: gpu.clone(), plan, pipelines: Vec::new(), bind_groups: Vec::new() });
         }
-        let pipeline = gpu.pipeline(&plan).await?;
+        let mut pipelines = Vec::new();
+        for shader in plan.first_shader().into_iter().chain([plan.shader()]) {
+            pipelines.push(gpu.pipeline(&plan, shader).await?);
+        }
         let step = plan.params_step();
-        let mut contents = Vec::with_capacity(plan.held_bytes() as usize);
+        let mut contents = Vec::with_capacity(plan.chunks.len() * step as usize);
         for chunk in &plan.chunks {
             contents.extend_from_slice(bytemuck::bytes_of(&chunk.params));
             contents.resize(contents.len().next_multiple_of(step as usize), 0);
         }
         let params = filled_buffer(gpu.device(), "wgpu-rmsnorm params", wgpu::BufferUsages::UNIFORM, &contents).await?;
+        let scratch = scratch(gpu, &plan).await?;
+        let own = Own { params: &params, step, scratch: scratch.as_ref() };
         let buffers = operands.buffers();
         let bound = checked(gpu.device(), "create_bind_group", || {
-            (0..plan.chunks.len()).map(|index| bind_group(gpu, &plan, &pipeline, &params, step, &buffers, index)).collect()
+            (0..plan.chunks.len()).map(|index| bind_group(gpu, &plan, &pipelines[0], &own, &buffers, index)).collect()
         });
         let bind_groups = bound.await.map_err(|error| match error {
             // Sizes, usages and alignments were checked: what is left is where the buffers come from.
@@ -55,7 +60,7 @@ impl Prepared {
             )),
             other => other,
         })?;
-        Ok(Self { gpu: gpu.clone(), plan, pipeline: Some(pipeline), bind_groups })
+        Ok(Self { gpu: gpu.clone(), plan, pipelines, bind_groups })
     }
 
     /// What was chosen, and why.
@@ -78,15 +83,19 @@ impl Prepared {
             )));
         }
         // Case K9: a dispatch of nothing has crashed machines.
-        let Some(pipeline) = self.pipeline.as_ref().filter(|_| rows > 0) else { return Ok(()) };
-        pass.set_pipeline(&pipeline.pipeline);
+        if rows == 0 {
+            return Ok(());
+        }
         for (chunk, bind_group) in self.plan.chunks.iter().zip(&self.bind_groups) {
             let Some(left) = rows.checked_sub(chunk.first_row).filter(|&left| left > 0) else { break };
             let covered = left.min(chunk.rows);
             let offsets = Plan::digits_of(self.plan.inner_rows(covered)).map(|digit| digit * self.gpu.uniform_step() as u32);
-            pass.set_bind_group(0, bind_group, &offsets);
             let [x, y] = self.plan.grid(chunk, covered);
-            pass.dispatch_workgroups(x, y, 1);
+            for pipeline in &self.pipelines {
+                pass.set_pipeline(&pipeline.pipeline);
+                pass.set_bind_group(0, bind_group, &offsets);
+                pass.dispatch_workgroups(x, y, 1);
+            }
         }
         Ok(())
     }
@@ -101,12 +110,34 @@ impl Prepared {
     }
 }
 
+/// What a prepared norm has of its own.
+struct Own<'a> {
+    params: &'a wgpu::Buffer,
+    /// Bytes from one chunk's params to the next.
+    step: u64,
+    scratch: Option<&'a wgpu::Buffer>,
+}
+
+/// The buffer in which the pieces of rows leave their sums.
+async fn scratch(gpu: &Gpu, plan: &Plan) -> Result<Option<wgpu::Buffer>> {
+    if plan.scratch_bytes() == 0 {
+        return Ok(None);
+    }
+    let descriptor = wgpu::BufferDescriptor {
+        label: Some("wgpu-rmsnorm scratch"),
+        size: plan.scratch_bytes(),
+        usage: wgpu::BufferUsages::STORAGE,
+        mapped_at_creation: false,
+    };
+    checked(gpu.device(), "create_buffer", || gpu.device().create_buffer(&descriptor)).await.map(Some)
+}
+
+/// The bindings of a chunk. The two kernels of a split norm have the same.
 fn bind_group(
     gpu: &Gpu,
     plan: &Plan,
     pipeline: &Pipeline,
-    params: &wgpu::Buffer,
-    step: u64,
+    own: &Own<'_>,
     buffers: &[&wgpu::Buffer],
     chunk: usize,
 ) -> wgpu::BindGroup {
@@ -115,7 +146,8 @@ fn bind_group(
         resource: wgpu::BindingResource::Buffer(wgpu::BufferBinding { buffer, offset, size: wgpu::BufferSize::new(size) }),
     };
     let entry = |(number, bound): (usize, &Bound)| match *bound {
-        Bound::Params => bind(number, params, chunk as u64 * step, size_of::<Params>() as u64),
+        Bound::Params => bind(number, own.params, chunk as u64 * own.step, size_of::<Params>() as u64),
+        Bound::Scratch => bind(number, own.scratch.unwrap_or(own.params), 0, plan.scratch_bytes()),
         Bound::RowDigit(_) => bind(number, gpu.digits(), 0, DIGIT_BYTES),
         Bound::Storage(index) => {
             let (offset, size) = plan.chunks[chunk].ranges[index];

@@ -25,11 +25,13 @@ pub struct Rungs {
     pub solo: bool,
     /// Whether [`Rung::Registers`] may be planned.
     pub registers: bool,
+    /// Whether [`Rung::Split`] may be planned.
+    pub split: bool,
 }
 
 impl Rungs {
     /// All of them.
-    pub const ALL: Rungs = Rungs { multi: true, looped: true, solo: true, registers: true };
+    pub const ALL: Rungs = Rungs { multi: true, looped: true, solo: true, registers: true, split: true };
 
     /// Whether `rung` is among them.
     pub const fn contains(self, rung: Rung) -> bool {
@@ -38,6 +40,7 @@ impl Rungs {
             Rung::Looped => self.looped,
             Rung::Solo => self.solo,
             Rung::Registers => self.registers,
+            Rung::Split => self.split,
         }
     }
 }
@@ -51,6 +54,8 @@ pub struct Caps {
     pub subgroup_min: u32,
     /// Largest subgroup, 0 where unknown.
     pub subgroup_max: u32,
+    /// Whether kernels may use subgroups: the device has the feature, and its self-test passed.
+    pub subgroups: bool,
     /// Bytes that one storage binding may span.
     pub max_binding: u64,
     /// Bytes that one buffer may have.
@@ -81,6 +86,7 @@ impl Caps {
             kind: DeviceKind::Gpu,
             subgroup_min: 0,
             subgroup_max: 0,
+            subgroups: false,
             max_binding: 128 << 20,
             max_buffer: 256 << 20,
             storage_alignment: 256,
@@ -108,6 +114,7 @@ impl Caps {
             max_invocations: self.max_invocations.min(device.max_invocations),
             workgroup_memory: self.workgroup_memory.min(device.workgroup_memory),
             max_storage_buffers: self.max_storage_buffers.min(device.max_storage_buffers),
+            subgroups: self.subgroups && device.subgroups,
             long_words: self.long_words && device.long_words,
             ..self
         }

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::share::Reason;
-use super::{Access, BLOCK, Plan, SharedWords};
+use super::{Access, BLOCK, Plan, Reduction, SharedWords};
 use crate::groups::WeightOf;
 use crate::residual::AddOrder;
 use crate::shard::Shard;
@@ -34,6 +34,16 @@ impl fmt::Display for Plan {
         if self.tuned.choice {
             writeln!(f, "           the tuning record has {}", words_of(&self.force).join(", "))?;
         }
+        match self.reduction {
+            Some(Reduction::Subgroup) => {
+                writeln!(f, "           lanes join by subgroups of {}, after one barrier", self.caps.subgroup_max)?;
+            }
+            Some(Reduction::Workgroup) => writeln!(f, "           lanes join in workgroup memory")?,
+            None => {}
+        }
+        if self.pieces > 1 {
+            writeln!(f, "           {} pieces a row, of {} blocks each", self.pieces, self.piece_blocks)?;
+        }
         match self.shared_words {
             SharedWords::No => {}
             SharedWords::InPairs => writeln!(f, "           rows share 32-bit words of the output, and go in pairs")?,
@@ -55,13 +65,18 @@ impl fmt::Display for Plan {
         }
         for chunk in &self.chunks {
             let [x, y] = self.grid(chunk, chunk.rows);
-            writeln!(f, "  dispatch {x} x {y}: rows {}..{}", chunk.first_row, chunk.first_row + chunk.rows)?;
+            let twice = if self.pieces > 1 { ", twice" } else { "" };
+            writeln!(f, "  dispatch {x} x {y}{twice}: rows {}..{}", chunk.first_row, chunk.first_row + chunk.rows)?;
         }
         if self.chunks.is_empty() {
             writeln!(f, "  dispatch none: there are no rows")?;
         }
         writeln!(f, "  moves    {} bytes: each operand once", self.bytes(self.rows))?;
-        writeln!(f, "  holds    {} bytes of uniforms in {}", self.held_bytes(), bind_groups(self.chunks.len()))?;
+        let uniforms = self.held_bytes() - self.scratch_bytes();
+        writeln!(f, "  holds    {uniforms} bytes of uniforms in {}", bind_groups(self.chunks.len()))?;
+        if self.pieces > 1 {
+            writeln!(f, "           {} bytes of scratch", self.scratch_bytes())?;
+        }
         write!(f, "           its device, once for all norms: {} bytes of row digits", self.caps.held_bytes())
     }
 }

@@ -109,6 +109,12 @@ impl Layout {
         self
     }
 
+    /// Whether any output lies over what is read.
+    pub(super) fn writes_what_it_reads(&self) -> bool {
+        let written = || Slot::ALL.into_iter().filter(|slot| slot.is_written());
+        Slot::ALL.into_iter().any(|slot| !slot.is_written() && written().any(|output| self.is_over(output, slot)))
+    }
+
     /// Checks that every operand lies within its buffer, and that no output lies over an input but in place.
     ///
     /// # Errors

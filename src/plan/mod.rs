@@ -7,71 +7,33 @@ mod access;
 mod bind;
 mod caps;
 mod explain;
+mod force;
 mod keep;
 mod layout;
 mod operand;
 mod order;
 mod params;
+mod rung;
 mod share;
+mod split;
 mod tuned;
 
 pub use crate::slot::Slot;
 pub use access::{Access, AccessMap};
 pub use bind::{Binding, Chunk};
 pub use caps::{Caps, DeviceKind, Rungs};
+pub use force::{Force, Reduction};
 pub(crate) use keep::shares_channels;
 pub use layout::{Layout, Placement};
 pub(crate) use order::BLOCK;
 pub use order::Order;
 pub use params::Params;
+pub use rung::Rung;
 pub use tuned::Tuned;
-
-use std::str::FromStr;
 
 use crate::error::{Detail, Error, Result};
 use crate::spec::NormSpec;
 use share::{Reason, Row, Shares, row_memory};
-
-/// A way to share rows out over workgroups. All give the same bits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Rung {
-    /// Several rows a workgroup, for short rows.
-    Multi,
-    /// One workgroup a row (or a pair of rows that share words), which reads it twice, for any length.
-    Looped,
-    /// One invocation a row, as many rows at a time as a register has lanes: neither barriers nor workgroup memory. For software
-    /// drivers.
-    Solo,
-    /// A row is read once and kept in registers until it is written: one invocation a row on software drivers, several on GPUs, which
-    /// share a workgroup with more rows where those are short.
-    Registers,
-}
-
-impl Rung {
-    /// All of them.
-    pub const ALL: [Rung; 4] = [Rung::Multi, Rung::Looped, Rung::Solo, Rung::Registers];
-
-    /// The rung's name in lower case.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Rung::Multi => "multi",
-            Rung::Looped => "looped",
-            Rung::Solo => "solo",
-            Rung::Registers => "registers",
-        }
-    }
-}
-
-/// The name in lower case.
-impl FromStr for Rung {
-    type Err = Error;
-    fn from_str(name: &str) -> Result<Self> {
-        Rung::ALL.into_iter().find(|rung| rung.name() == name).ok_or_else(|| {
-            Error::Plan(Detail::new("rung", Rung::ALL.map(Rung::name).join(", "), format!("{name:?}"), "choose one of these"))
-        })
-    }
-}
 
 /// Whether rows of 16-bit elements share 32-bit words of the output, which only one invocation may write at a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -111,36 +73,6 @@ pub const ROW_DIGITS: usize = 4;
 /// Values of such a digit.
 pub const ROW_DIGIT_VALUES: u64 = 256;
 
-/// Choices that the caller takes out of the plan's hands, to test and time each of them. The default leaves all to the plan.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-#[non_exhaustive]
-pub struct Force {
-    /// This rung.
-    pub rung: Option<Rung>,
-    /// No access wider than this.
-    pub access: Option<Access>,
-    /// At most this many invocations a row.
-    pub width: Option<u32>,
-}
-
-impl Force {
-    /// Only this rung.
-    pub fn rung(mut self, rung: Rung) -> Self {
-        self.rung = Some(rung);
-        self
-    }
-    /// No access wider than this.
-    pub fn access(mut self, access: Access) -> Self {
-        self.access = Some(access);
-        self
-    }
-    /// At most this many invocations a row.
-    pub fn width(mut self, width: u32) -> Self {
-        self.width = Some(width);
-        self
-    }
-}
-
 /// Loop iterations of one invocation that a plan may ask for. A driver is known that silently ends every loop after 65,535 in
 /// all (case O11).
 const MOST_ITERATIONS: u64 = 48_000;
@@ -178,6 +110,12 @@ pub struct Plan {
     pub kept: u32,
     /// Whether a row is one invocation's alone, with neither barriers nor workgroup memory.
     pub is_alone: bool,
+    /// Workgroups that share a row: 1 but for [`Rung::Split`].
+    pub pieces: u32,
+    /// Blocks of a lane that each of them sums.
+    pub piece_blocks: u32,
+    /// How the lanes of a row join. None where a row is one invocation's alone.
+    pub reduction: Option<Reduction>,
     /// Whether rows share 32-bit words of the output.
     pub shared_words: SharedWords,
     /// How each operand is accessed.
@@ -229,8 +167,8 @@ impl Plan {
             .min(u64::from(force.width.unwrap_or(u32::MAX)).max(1));
         let width = 1u64 << widest.ilog2();
         let inner_rows = rows.saturating_mul(spec.groups);
-        let shares =
-            Shares::new(&Row { spec, order: &order, access: &access, shared_words }, caps, inner_rows, width, force.rung)?;
+        let row = Row { spec, order: &order, access: &access, shared_words, in_place: layout.writes_what_it_reads() };
+        let shares = Shares::new(&row, caps, inner_rows, width, &force)?;
         check_iterations(spec, &order, shares.width, shares.rounds)?;
         if !shares.is_alone {
             check_workgroup_memory(spec, &order, caps, shares.rows_at_once)?;
@@ -248,6 +186,9 @@ impl Plan {
             rounds: shares.rounds as u32,
             kept: shares.kept as u32,
             is_alone: shares.is_alone,
+            pieces: shares.pieces.count as u32,
+            piece_blocks: shares.pieces.blocks as u32,
+            reduction: shares.reduction,
             shared_words,
             access,
             bindings,
@@ -273,7 +214,7 @@ impl Plan {
     /// are needed; the kernel's guard ends those.
     pub fn grid(&self, chunk: &Chunk, rows: u64) -> [u32; 2] {
         let rows = self.inner_rows(rows.min(chunk.rows)) + self.rows_before(chunk);
-        let groups = rows.div_ceil(u64::from(self.rows_per_group()));
+        let groups = rows.div_ceil(u64::from(self.rows_per_group())) * u64::from(self.pieces);
         fold(groups, u64::from(self.caps.max_workgroups))
     }
 
@@ -302,10 +243,10 @@ impl Plan {
         Slot::ALL.into_iter().map(bytes).fold(0, u64::saturating_add)
     }
 
-    /// Bytes of device memory that a prepared norm holds for itself: the uniform of every chunk. Whoever runs the plan needs
-    /// [`Caps::held_bytes`] besides, once a device.
+    /// Bytes of device memory that a prepared norm holds for itself: the uniform of every chunk, and [`Plan::scratch_bytes`]. Whoever
+    /// runs the plan needs [`Caps::held_bytes`] besides, once a device.
     pub fn held_bytes(&self) -> u64 {
-        self.chunks.len() as u64 * self.params_step()
+        self.chunks.len() as u64 * self.params_step() + self.scratch_bytes()
     }
 
     /// Bytes from one chunk's uniform to the next in a buffer that holds them all.
@@ -313,9 +254,20 @@ impl Plan {
         (size_of::<Params>() as u64).next_multiple_of(self.caps.uniform_step())
     }
 
+    /// Bytes of the scratch buffer in which the pieces of rows leave their sums; 0 where rows are not split.
+    pub fn scratch_bytes(&self) -> u64 {
+        let rows = self.chunks.iter().map(|chunk| self.inner_rows(chunk.rows)).max().unwrap_or(0);
+        if self.pieces > 1 { rows * split::row_bytes(&self.order, self.pieces.into()) } else { 0 }
+    }
+
     /// The kernel's text and bindings.
     pub fn shader(&self) -> crate::shader::Shader {
         crate::shader::compose(self)
+    }
+
+    /// The kernel that is dispatched before it, with the same bindings over the same grid, where rows are split: it sums the pieces.
+    pub fn first_shader(&self) -> Option<crate::shader::Shader> {
+        (self.pieces > 1).then(|| crate::shader::compose_pieces(self))
     }
 }
 

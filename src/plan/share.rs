@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use super::{AccessMap, Caps, DeviceKind, MOST_ITERATIONS, Order, Rung, SharedWords, iterations, keep};
+use super::split::Pieces;
+use super::{AccessMap, Caps, DeviceKind, Force, MOST_ITERATIONS, Order, Reduction, Rung, SharedWords, iterations, keep};
 use crate::error::{Detail, Error, Result};
 use crate::spec::NormSpec;
 
@@ -17,6 +18,8 @@ const SOLO_GROUPS: u64 = 4;
 /// Octet lanes that an invocation adds side by side at most. The kernel names each: with 128 of them lavapipe takes 7 s to compile
 /// and then loses lanes.
 const SOLO_LANES: u64 = 16;
+/// Octet lanes that each lane of a subgroup gathers at most.
+const MOST_GATHERED: u64 = 16;
 /// Rows that a workgroup takes at most.
 const MOST_ROUNDS: u64 = 32;
 
@@ -26,6 +29,8 @@ pub(super) struct Row<'a> {
     pub order: &'a Order,
     pub access: &'a AccessMap,
     pub shared_words: SharedWords,
+    /// Whether an output lies where an operand is read.
+    pub in_place: bool,
 }
 
 /// The rows of a workgroup.
@@ -36,6 +41,8 @@ pub(super) struct Shares {
     pub width: u64,
     pub is_alone: bool,
     pub kept: u64,
+    pub pieces: Pieces,
+    pub reduction: Option<Reduction>,
     pub rows_at_once: u64,
     pub rounds: u64,
     pub reason: Reason,
@@ -49,6 +56,10 @@ pub(super) enum Reason {
     FewRows,
     /// Solo: rows fill the lanes of a register.
     Register {
+        rows: u64,
+    },
+    /// Split: so few rows that workgroups share each.
+    Long {
         rows: u64,
     },
     /// Registers: an invocation keeps so many octets.
@@ -77,7 +88,7 @@ pub(super) enum Reason {
 
 impl Shares {
     /// `width` is what several invocations would be that share a row.
-    pub fn new(row: &Row<'_>, caps: &Caps, rows: u64, width: u64, forced: Option<Rung>) -> Result<Self> {
+    pub fn new(row: &Row<'_>, caps: &Caps, rows: u64, width: u64, force: &Force) -> Result<Self> {
         let Row { spec, order, .. } = *row;
         // Rows that share words take turns, so that one invocation sees both scales.
         let unit = if row.shared_words == SharedWords::InPairs { 2 } else { 1 };
@@ -86,8 +97,12 @@ impl Shares {
             DeviceKind::Cpu => (order.hidden, WORTH_A_GROUP, "elements"),
             DeviceKind::Gpu => (width, GPU_GROUP, "invocations"),
         };
-        let wanted = should_have / has;
+        let wanted = match force.workgroup {
+            Some(invocations) => u64::from(invocations) / width,
+            None => should_have / has,
+        };
         let (at_once, rounds) = match caps.kind {
+            _ if force.workgroup.is_some() && unit == 1 => (wanted, 1),
             // One register of invocations at a time.
             DeviceKind::Cpu => (1, wanted.clamp(1, MOST_ROUNDS).min(rows / GROUPS_TO_KEEP).max(1)),
             DeviceKind::Gpu if unit == 2 => (1, wanted.clamp(1, 8)),
@@ -104,11 +119,14 @@ impl Shares {
             rows >= solo.0 * solo.1 * SOLO_GROUPS && suits_solo && iterations(spec, order, 1, solo.1) <= MOST_ITERATIONS;
         let kept_width = if is_software { 1 } else { width };
         let kept =
-            keep::octets(spec, order, caps, row.access, kept_width, forced.is_some()).filter(|_| suits_solo || !is_software);
+            keep::octets(spec, order, caps, row.access, kept_width, force.rung.is_some()).filter(|_| suits_solo || !is_software);
+        let pieces = Pieces::of(row, caps).filter(|pieces| pieces.fit(order, caps, rows));
 
         let allowed = |rung| caps.rungs.contains(rung);
-        let (rung, reason) = match (forced, kept) {
+        let splits = pieces.filter(|pieces| pieces.pay(spec, caps, rows) && allowed(Rung::Split));
+        let (rung, reason) = match (force.rung, kept) {
             (Some(rung), _) => (rung, Reason::Forced),
+            _ if splits.is_some() => (Rung::Split, Reason::Long { rows }),
             (None, Some(octets)) if (fills_registers || !is_software) && allowed(Rung::Registers) => {
                 (Rung::Registers, Reason::Kept { octets })
             }
@@ -120,20 +138,49 @@ impl Shares {
             _ if is_software => (Rung::Looped, Reason::Idle { rows }),
             _ => (Rung::Looped, Reason::NoRoom),
         };
-        Self::refuse(rung, row, allowed(rung), suits_solo, kept)?;
+        Self::refuse(rung, row, allowed(rung), suits_solo, kept.is_some(), pieces.is_some())?;
         let is_alone = rung == Rung::Solo || rung == Rung::Registers && is_software;
         let (rows_at_once, rounds) = match rung {
             _ if is_alone => solo,
-            Rung::Looped => (1, unit),
+            Rung::Looped | Rung::Split => (1, unit),
             Rung::Multi if !several => (1, 2 * unit),
             _ => (at_once, rounds),
         };
         let kept = kept.filter(|_| rung == Rung::Registers).unwrap_or(0);
-        Ok(Self { rung, width: if is_alone { 1 } else { width }, is_alone, kept, rows_at_once, rounds, reason })
+        let pieces = pieces.filter(|_| rung == Rung::Split).unwrap_or(Pieces::one(order));
+        let reduction = if is_alone { None } else { Self::reduction(row, caps, width, rows_at_once, force)? };
+        let width = if is_alone { 1 } else { width };
+        Ok(Self { rung, width, is_alone, kept, pieces, reduction, rows_at_once, rounds, reason })
+    }
+
+    /// How the lanes of a row join that `width` invocations share. Subgroups must be known to be of one size, and full of one row.
+    fn reduction(row: &Row<'_>, caps: &Caps, width: u64, rows_at_once: u64, force: &Force) -> Result<Option<Reduction>> {
+        let size = u64::from(caps.subgroup_max);
+        let gathers = row.order.octet_lanes() / size.max(1);
+        let applies = caps.subgroups
+            && caps.subgroup_min == caps.subgroup_max
+            && size.is_power_of_two()
+            && width >= size
+            && gathers <= MOST_GATHERED
+            && rows_at_once == 1
+            && !row.spec.centered
+            && !row.spec.is_stats()
+            && row.spec.shards().is_none();
+        match force.reduction {
+            Some(Reduction::Subgroup) if !applies => Err(Error::Limit(Detail::new(
+                "reduction",
+                "one that applies: subgroups must be of one size, have passed the device's self-test, and be full of one row",
+                Reduction::Subgroup.name(),
+                "leave the choice to the plan",
+            ))),
+            Some(reduction) => Ok(Some(reduction)),
+            None if applies => Ok(Some(Reduction::Subgroup)),
+            None => Ok(Some(Reduction::Workgroup)),
+        }
     }
 
     /// A rung that was asked for and does not apply.
-    fn refuse(rung: Rung, row: &Row<'_>, allowed: bool, suits_solo: bool, kept: Option<u64>) -> Result<()> {
+    fn refuse(rung: Rung, row: &Row<'_>, allowed: bool, suits_solo: bool, keeps: bool, splits: bool) -> Result<()> {
         let (expected, remedy) = match rung {
             _ if !allowed => {
                 ("one that passed this device's self-test".to_owned(), "leave the choice to the plan, or report the driver")
@@ -142,8 +189,13 @@ impl Shares {
                 format!("one for rows that are summed in {} lanes: solo has {} at most", row.order.lanes, 2 * SOLO_LANES),
                 "leave the choice to the plan; solo is for software drivers",
             ),
-            Rung::Registers if kept.is_none() => (
+            Rung::Registers if !keeps => (
                 "one that applies: registers hold short rows of whole words, of norms that read a row twice".to_owned(),
+                "leave the choice to the plan",
+            ),
+            Rung::Split if !splits => (
+                "one that applies: split is for rows of several blocks and whole words, not in place, of norms that read a row twice"
+                    .to_owned(),
                 "leave the choice to the plan",
             ),
             _ => return Ok(()),
@@ -177,6 +229,8 @@ impl fmt::Display for Reason {
             Reason::Register { rows } => {
                 write!(f, "a register has {rows} lanes, one a row: nothing is shared, and software pays for every barrier")
             }
+            Reason::Long { rows: 1 } => write!(f, "there is one long row, and workgroups to share it"),
+            Reason::Long { rows } => write!(f, "there are {rows} long rows only, and workgroups to share each"),
             Reason::Kept { octets } => {
                 write!(f, "an invocation keeps the {octets} octets that it has of a row: each is read once")
             }

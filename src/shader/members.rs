@@ -129,6 +129,9 @@ impl Text {
             }
         }
         self.add(if plan.is_alone { part!("lanes_alone") } else { part!("lanes_shared") });
+        if !plan.is_alone {
+            self.join_lanes(plan);
+        }
         if plan.spec.centered && !plan.is_alone {
             self.add(part!("lanes_shared_second"));
         }
@@ -138,9 +141,11 @@ impl Text {
         if plan.spec.centered {
             return;
         }
+        self.add(part!("squares"));
         self.add(part!("square_sums"));
         match () {
             () if plan.kept > 0 => self.plain_sum_kept(plan),
+            () if plan.pieces > 1 => self.plain_sum_of_pieces(plan),
             // A gate is long: once is enough.
             () if plan.is_alone && !plan.spec.gates_input() => self.plain_sum_alone(&plan.order),
             () => self.add(part!("plain_sum")),
@@ -262,7 +267,7 @@ impl Text {
 
     /// The elements that are summed behind the last whole octet, by name: there is no loop over them, and none where there are
     /// none.
-    fn rest_octets(&mut self, plan: &Plan) {
+    pub fn rest_octets(&mut self, plan: &Plan) {
         let order = &plan.order;
         let octet = |load: &dyn Fn(u64) -> String| {
             let element = |i: u64| match i < order.summed_rest() {

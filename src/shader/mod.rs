@@ -11,11 +11,12 @@ macro_rules! part {
     };
 }
 
+mod join;
 mod kept;
 mod members;
 mod text;
 
-use crate::plan::{Access, Binding, DeviceKind, Plan, ROW_DIGITS, SharedWords};
+use crate::plan::{Access, Binding, DeviceKind, Plan, ROW_DIGITS, Reduction, SharedWords};
 use crate::slot::Slot;
 use crate::spec::NormSpec;
 use text::Text;
@@ -42,6 +43,9 @@ pub enum Bound {
     RowDigit(usize),
     /// The storage binding of this index in [`Plan::bindings`].
     Storage(usize),
+    /// A storage buffer of [`Plan::scratch_bytes`], read and written, in which the first kernel of a split norm leaves its sums for
+    /// the second.
+    Scratch,
 }
 
 impl Shader {
@@ -52,29 +56,14 @@ impl Shader {
 fn bound(plan: &Plan) -> Vec<Bound> {
     let digits = (0..ROW_DIGITS).map(Bound::RowDigit);
     let storage = (0..plan.bindings.len()).map(Bound::Storage);
-    std::iter::once(Bound::Params).chain(digits).chain(storage).collect()
+    let scratch = (plan.pieces > 1).then_some(Bound::Scratch);
+    std::iter::once(Bound::Params).chain(digits).chain(storage).chain(scratch).collect()
 }
 
+/// The kernel of a plan.
 pub(crate) fn compose(plan: &Plan) -> Shader {
     let spec = &plan.spec;
-    let mut text = Text::default();
-    text.constants(plan);
-    text.bindings(plan);
-    text.add(part!("rows"));
-    text.add(part!("opaque"));
-    text.add(if plan.caps.kind == DeviceKind::Cpu { part!("loops_rolled") } else { part!("loops_free") });
-    text.add(part!("octet"));
-    text.row_count();
-    text.codecs(spec);
-    text.buffers(plan);
-    for slot in Slot::ALL.into_iter().filter(|slot| !slot.is_written() && spec.dtype_of(*slot).is_some()) {
-        text.load(plan, slot);
-    }
-    text.channel_starts(spec);
-    text.value(plan);
-    for part in [part!("root"), part!("range")] {
-        text.add(part);
-    }
+    let mut text = start(plan);
     text.add(if plan.is_alone { part!("turns_alone") } else { part!("turns_shared") });
     if spec.shards().is_none() {
         text.sums(plan);
@@ -95,8 +84,43 @@ pub(crate) fn compose(plan: &Plan) -> Shader {
         }
         text.keep_channels(plan);
         text.add(part!("write_rows"));
+        text.add(if plan.reduction == Some(Reduction::Subgroup) { part!("entry_subgroup") } else { part!("entry") });
     }
     Shader { label: label(plan), wgsl: text.0, bindings: bound(plan) }
+}
+
+/// The kernel that sums the pieces of rows which several workgroups share.
+pub(crate) fn compose_pieces(plan: &Plan) -> Shader {
+    let mut text = start(plan);
+    text.rest_octets(plan);
+    text.levels_of_pieces(plan);
+    for part in [part!("lane_sums"), part!("note_nothing"), part!("squares"), part!("sum_pieces")] {
+        text.add(part);
+    }
+    Shader { label: format!("{}, pieces", label(plan)), wgsl: text.0, bindings: bound(plan) }
+}
+
+/// What every kernel begins with: constants, bindings, and how what is normalised is read.
+fn start(plan: &Plan) -> Text {
+    let spec = &plan.spec;
+    let mut text = Text::default();
+    text.constants(plan);
+    text.bindings(plan);
+    text.add(part!("rows"));
+    text.add(part!("opaque"));
+    text.add(if plan.caps.kind == DeviceKind::Cpu { part!("loops_rolled") } else { part!("loops_free") });
+    text.add(part!("octet"));
+    text.row_count();
+    text.codecs(spec);
+    text.buffers(plan);
+    for slot in Slot::ALL.into_iter().filter(|slot| !slot.is_written() && spec.dtype_of(*slot).is_some()) {
+        text.load(plan, slot);
+    }
+    text.channel_starts(spec);
+    text.value(plan);
+    text.add(part!("root"));
+    text.add(part!("range"));
+    text
 }
 
 /// Operation, rung, length of a row, and the dtypes of all operands.

@@ -49,7 +49,9 @@ impl Text {
             ("ROUNDS", plan.rounds.into()),
             ("WORKGROUP_SIZE", plan.workgroup_size().into()),
             ("INPUT_STEPS", order.octets().div_ceil(width)),
-            ("OUTPUT_STEPS", order.whole_octets().div_ceil(width)),
+            ("OUTPUT_STEPS", order.whole_octets().div_ceil(width).div_ceil(plan.pieces.into())),
+            ("PIECES", plan.pieces.into()),
+            ("PIECE_BLOCKS", plan.piece_blocks.into()),
             ("BLOCK_TURNS", order.blocks() * order.octet_lanes().div_ceil(width)),
             ("SLOT_PAIRS", slot_pairs),
             ("LANE_PAIRS", slot_pairs * u64::from(plan.rows_at_once) * (1 + u64::from(spec.centered))),
@@ -81,6 +83,7 @@ impl Text {
             let variable = match bound {
                 Bound::Params => "var<uniform> params: Params".to_owned(),
                 Bound::RowDigit(digit) => format!("var<uniform> row_digit_{digit}: Digit"),
+                Bound::Scratch => "var<storage, read_write> scratch: array<Octet>".to_owned(),
                 Bound::Storage(index) => {
                     let binding = &plan.bindings[index];
                     let access = if binding.writable { "read_write" } else { "read" };
@@ -107,6 +110,12 @@ impl Text {
     /// The tree over the blocks of a lane, as a binary counter of partial sums: level k holds the sum of 2^k blocks. An array of levels
     /// would need no text of its own, but local arrays indexed by a variable are what old shader compilers give up on (case O2).
     pub fn levels(&mut self, name: &str, blocks: u64) {
+        self.join_levels(name, blocks);
+        self.joined_levels(&format!("{name}levels()"), name, blocks, "");
+    }
+
+    /// The levels, and the function that adds a block to them.
+    pub fn join_levels(&mut self, name: &str, blocks: u64) {
         let top = blocks.max(1).ilog2();
         for level in 0..=top {
             self.line(format_args!("var<private> {name}level_{level}: Octet;"));
@@ -122,14 +131,16 @@ impl Text {
             ));
             self.line(format_args!("    carry = {name}level_{level} + carry;"));
         }
-        self.line(format_args!(
-            "    {name}level_{top} = carry;\n}}\n\n// The sum of all blocks: the levels that are taken, from the lowest."
-        ));
-        self.line(format_args!("fn joined_{name}levels() -> Octet {{"));
-        let taken: Vec<_> = (0..=top).filter(|level| blocks >> level & 1 == 1).collect();
-        let mut sum = String::new();
-        for level in taken {
-            sum = if sum.is_empty() { format!("{name}level_{level}") } else { format!("({name}level_{level} + {sum})") };
+        self.line(format_args!("    {name}level_{top} = carry;\n}}\n"));
+    }
+
+    /// The function `joined_SIGNATURE`: the sum of the levels that `blocks` blocks take, from the lowest, on top of what is `below`.
+    pub fn joined_levels(&mut self, signature: &str, levels: &str, blocks: u64, below: &str) {
+        self.line(format_args!("// The sum of all blocks: the levels that are taken, from the lowest."));
+        self.line(format_args!("fn joined_{signature} -> Octet {{"));
+        let mut sum = below.to_owned();
+        for level in (0..64).filter(|level| blocks.max(1) >> level & 1 == 1) {
+            sum = if sum.is_empty() { format!("{levels}level_{level}") } else { format!("({levels}level_{level} + {sum})") };
         }
         self.line(format_args!("    return {sum};\n}}\n"));
     }

@@ -8,6 +8,8 @@ pub(crate) fn words(choice: &Force) -> Vec<String> {
         choice.rung.map(|rung| format!("rung={}", rung.name())),
         choice.access.map(|access| format!("access={}", access.name())),
         choice.width.map(|width| format!("width={width}")),
+        choice.reduction.map(|reduction| format!("reduction={}", reduction.name())),
+        choice.workgroup.map(|invocations| format!("workgroup={invocations}")),
     ];
     words.into_iter().flatten().collect()
 }
@@ -19,6 +21,8 @@ pub(super) fn make(choice: &mut Force, word: &str) -> Option<()> {
         "rung" => choice.rung = Some(value.parse().ok()?),
         "access" => choice.access = Some(value.parse().ok()?),
         "width" => choice.width = Some(value.parse().ok().filter(|&width| width > 0)?),
+        "reduction" => choice.reduction = Some(value.parse().ok()?),
+        "workgroup" => choice.workgroup = Some(value.parse().ok().filter(|&invocations| invocations > 0)?),
         _ => return None,
     }
     Some(())

@@ -52,7 +52,7 @@ pub struct Lowered {
     pub max_invocations: Option<u32>,
     /// Bytes of workgroup memory.
     pub workgroup_memory: Option<u32>,
-    /// Planned as a GPU with subgroups of 32 would be: other lanes, wider workgroups, several rows at once.
+    /// Planned as a GPU would be: other lanes, wider workgroups, several rows at once.
     pub as_gpu: bool,
     /// Alignment of bindings, raised.
     pub storage_alignment: Option<u32>,
@@ -72,8 +72,6 @@ impl Lowered {
             max_invocations: self.max_invocations.unwrap_or(caps.max_invocations).min(caps.max_invocations),
             workgroup_memory: self.workgroup_memory.unwrap_or(caps.workgroup_memory).min(caps.workgroup_memory),
             kind: if self.as_gpu { DeviceKind::Gpu } else { caps.kind },
-            subgroup_min: if self.as_gpu { 32 } else { caps.subgroup_min },
-            subgroup_max: if self.as_gpu { 32 } else { caps.subgroup_max },
             storage_alignment: self.storage_alignment.unwrap_or(caps.storage_alignment).max(caps.storage_alignment),
             ..*caps
         }

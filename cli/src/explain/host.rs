@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use wgpu_rmsnorm::plan::{Chunk, Params};
 use wgpu_rmsnorm::shader::Bound;
-use wgpu_rmsnorm::{AddOrder, Caps, DType, NormSpec, Plan, Preset, Shader, Shard, WeightOf};
+use wgpu_rmsnorm::{AddOrder, Caps, DType, NormSpec, Plan, Preset, Reduction, Shader, Shard, WeightOf};
 
 use crate::output::number;
 
@@ -83,6 +83,9 @@ pub fn plan(plan: &Plan) -> Value {
         "rows_per_workgroup": plan.rows_per_group(),
         "workgroup_size": plan.workgroup_size(),
         "lanes": plan.order.lanes,
+        "kept_octets": plan.kept,
+        "pieces_per_row": plan.pieces,
+        "reduction": plan.reduction.map(Reduction::name),
         "tuned": {"choice": plan.tuned.choice, "lanes": plan.tuned.lanes},
     })
 }
@@ -116,6 +119,9 @@ pub fn bindings(plan: &Plan, shader: &Shader) -> Value {
         Bound::RowDigit(digit) => json!({
             "binding": number, "type": "uniform", "dynamic_offset": true, "bytes": 16,
             "holds": "row_digit", "digit": digit,
+        }),
+        Bound::Scratch => json!({
+            "binding": number, "type": "storage", "dynamic_offset": false, "bytes": plan.scratch_bytes(), "holds": "scratch",
         }),
         Bound::Storage(index) => {
             let binding = &plan.bindings[index];

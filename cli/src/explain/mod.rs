@@ -127,6 +127,7 @@ pub fn run(options: &Options, context: &Context) -> Result<ExitCode, Failure> {
         "caps": host::caps(&caps),
         "norm": host::norm(&spec, preset),
         "plan": host::plan(&plan),
+        "first_kernel": plan.first_shader().map(|first| host::kernel(&plan, &first)),
         "kernel": host::kernel(&plan, &shader),
         "bindings": host::bindings(&plan, &shader),
         "dispatches": host::dispatches(&plan, &shader),

@@ -32,8 +32,10 @@ pub fn translate(shader: &Shader, target: Target) -> Result<Vec<u8>, Failure> {
     };
     let module = naga::front::wgsl::parse_str(&shader.wgsl).map_err(|e| cannot(e.emit_to_string(&shader.wgsl)))?;
     // unpack2x16float: part of WebGPU, and for naga a capability.
-    let mut validator =
-        Validator::new(ValidationFlags::all(), Capabilities::SHADER_FLOAT16_IN_FLOAT32 | Capabilities::SHADER_INT64);
+    let mut validator = Validator::new(
+        ValidationFlags::all(),
+        Capabilities::SHADER_FLOAT16_IN_FLOAT32 | Capabilities::SHADER_INT64 | Capabilities::SUBGROUP,
+    );
     let info = validator.validate(&module).map_err(|e| cannot(e.emit_to_string(&shader.wgsl)))?;
     let bindings = 0..shader.bindings.len() as u32;
     match target {

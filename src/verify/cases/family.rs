@@ -68,7 +68,7 @@ pub(super) fn residual_added(list: &mut Vec<Case>) {
             ] {
                 add(format!("{name}, {hidden} {dtype}"), spec, 11, &|case| case.arranged(arrangement).quick_if(quick));
             }
-            for rung in Rung::ALL.into_iter().filter(|rung| *rung != Rung::Registers) {
+            for rung in [Rung::Looped, Rung::Multi, Rung::Solo] {
                 let force = Force::default().rung(rung);
                 add(format!("{} {hidden} {dtype}", rung.name()), spec, 300, &|case| case.forced(force).quick_if(quick));
             }

@@ -56,7 +56,7 @@ impl Member<'_> {
                 self.add(&format!("in place, offset {offset}"), 11, |case| case.arranged(arrangement));
             }
         }
-        for rung in Rung::ALL.into_iter().filter(|rung| *rung != Rung::Registers) {
+        for rung in [Rung::Looped, Rung::Multi, Rung::Solo] {
             self.add(rung.name(), 300, |case| case.forced(Force::default().rung(rung)).regime(Regime::Mixed));
         }
         for width in [1, 2] {

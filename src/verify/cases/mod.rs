@@ -9,6 +9,7 @@ mod numbers;
 mod placement;
 mod registers;
 mod shapes;
+mod split;
 
 use super::case::{Case, Tier};
 
@@ -54,6 +55,7 @@ pub fn cases(tier: Tier) -> Vec<Case> {
     borders::codes(&mut list);
     borders::rescue(&mut list);
     registers::registers(&mut list);
+    split::split(&mut list);
     list.retain(|case| case.tier <= tier);
     list
 }

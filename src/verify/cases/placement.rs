@@ -3,7 +3,7 @@
 use super::super::case::{Arrangement, Case, Lowered, Twin};
 use super::super::data::Regime;
 use crate::dtype::DType;
-use crate::plan::{Access, Force, Rung};
+use crate::plan::{Access, Force, Reduction, Rung};
 use crate::spec::NormSpec;
 
 pub(super) fn layouts(list: &mut Vec<Case>) {
@@ -73,13 +73,31 @@ pub(super) fn shared_words(list: &mut Vec<Case>) {
     }
 }
 
+/// Registers are for short rows of whole words, pieces for long ones.
+fn suits(rung: Rung, hidden: u64, dtype: DType) -> bool {
+    match rung {
+        Rung::Registers => hidden == 64,
+        Rung::Split => hidden >= 1000 && hidden * dtype.size() % 4 == 0,
+        Rung::Looped | Rung::Multi | Rung::Solo => true,
+    }
+}
+
 pub(super) fn choices(list: &mut Vec<Case>) {
     for (hidden, dtype) in [(64, DType::F32), (129, DType::F16), (1000, DType::BF16), (4096, DType::F32)] {
         let spec = NormSpec::torch(hidden, 1e-6).dtype(dtype);
-        // Registers are for short rows of whole words.
-        for rung in Rung::ALL.into_iter().filter(|rung| *rung != Rung::Registers || hidden == 64) {
+        for rung in Rung::ALL.into_iter().filter(|rung| suits(*rung, hidden, dtype)) {
             let case = Case::new("choices", format!("rung {} {hidden} {dtype}", rung.name()), spec, 70);
             list.push(case.forced(Force::default().rung(rung)).regime(Regime::Mixed));
+        }
+        for reduction in Reduction::ALL {
+            let force = Force::default().rung(Rung::Looped).reduction(reduction);
+            let case = Case::new("choices", format!("reduction {} {hidden} {dtype}", reduction.name()), spec, 70);
+            list.push(case.forced(force).regime(Regime::Mixed));
+        }
+        for workgroup in [1, 16, 64] {
+            let force = Force::default().rung(Rung::Multi).workgroup(workgroup);
+            let case = Case::new("choices", format!("workgroups of {workgroup}, {hidden} {dtype}"), spec, 70);
+            list.push(case.forced(force).regime(Regime::Mixed).quick_if(workgroup == 16));
         }
         for access in [Access::Word, Access::Element] {
             let case = Case::new("choices", format!("access {} {hidden} {dtype}", access.name()), spec, 70);
