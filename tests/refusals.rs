@@ -115,9 +115,13 @@ fn the_self_test_restricts_the_plan() {
         let found = pollster::block_on(as_gpu.self_test()).unwrap();
         assert!(found.passed(Rung::Looped) && found.passed(Rung::Multi) && !found.passed(Rung::Solo), "{found:?}");
         assert_eq!(found.rungs().unwrap(), Rungs { solo: false, ..Rungs::ALL });
+        // Its subgroups are not of that size: lanes that join by them get lost, which shows, and they are not used.
+        assert!(gpu.caps().subgroups && found.subgroups == Some(false), "{found:?}");
+        assert!(!found.restrict(as_gpu.caps()).unwrap().subgroups);
 
         // A rung that did not pass is not planned, and not to be forced.
-        let restricted = gpu.with_caps(Caps { rungs: Rungs { multi: false, solo: false, ..Rungs::ALL }, ..*gpu.caps() });
+        let restricted =
+            gpu.with_caps(Caps { rungs: Rungs { multi: false, solo: false, registers: false, ..Rungs::ALL }, ..*gpu.caps() });
         let norm = restricted.norm(NormSpec::torch(64, 1e-6).without_weight()).unwrap();
         let (a, b) = (buffer(gpu, 1 << 18, USAGE), buffer(gpu, 1 << 18, USAGE));
         let operands = Operands::new(&a, &b);
@@ -138,10 +142,10 @@ fn the_self_test_finds_a_rung_that_differs() {
             "var scale = row_scale(slot, invocation, row); scale.factor *= select(1.0, 1.0000002, turn + slot > 0u);",
         );
         let found = pollster::block_on(partly.self_test()).unwrap();
-        assert_eq!(found.differing, [Rung::Multi, Rung::Solo], "{found:?}");
-        assert_eq!(found.rungs().unwrap(), Rungs { multi: false, solo: false, ..Rungs::ALL });
+        assert_eq!(found.differing, [Rung::Multi, Rung::Registers, Rung::Solo], "{found:?}");
+        assert_eq!(found.rungs().unwrap(), Rungs { multi: false, solo: false, registers: false, ..Rungs::ALL });
         let tested = pollster::block_on(partly.tested()).unwrap();
-        assert_eq!(tested.caps().rungs, Rungs { multi: false, solo: false, ..Rungs::ALL });
+        assert_eq!(tested.caps().rungs, Rungs { multi: false, solo: false, registers: false, ..Rungs::ALL });
     }
 }
 

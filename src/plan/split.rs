@@ -12,7 +12,7 @@ const GPU_ROWS: u64 = 8;
 const GPU_HIDDEN: u64 = 1 << 15;
 /// The same of a software driver, which has few cores, and pays 20 to 40 µs for the second dispatch.
 const SOFTWARE_ROWS: u64 = 1;
-const SOFTWARE_HIDDEN: u64 = 1 << 15;
+const SOFTWARE_HIDDEN: u64 = 1 << 14;
 const SOFTWARE_PIECES: u64 = 4;
 /// Bytes of scratch at most.
 const MOST_BYTES: u64 = 16 << 20;

@@ -6,9 +6,21 @@ use wgpu_rmsnorm::wgpu::{self, CommandEncoder};
 use super::clock::Clock;
 use crate::failure::Failure;
 
-/// Bytes of one access, invocations of a workgroup, and accesses of an invocation, of each kernel.
-const KERNELS: [[u64; 3]; 9] =
-    [[4, 64, 1], [4, 256, 1], [8, 64, 1], [16, 8, 4], [16, 32, 1], [16, 32, 4], [16, 64, 1], [16, 256, 1], [16, 256, 4]];
+/// One access and its bytes, invocations of a workgroup, and accesses of an invocation, of each kernel.
+const KERNELS: [(&str, [u64; 3]); 9] = [
+    ("u32", [4, 64, 1]),
+    ("u32", [4, 256, 1]),
+    ("vec2<u32>", [8, 64, 1]),
+    ("vec4<u32>", [16, 8, 4]),
+    ("vec4<u32>", [16, 32, 1]),
+    ("vec4<u32>", [16, 32, 4]),
+    ("vec4<u32>", [16, 64, 1]),
+    ("vec4<u32>", [16, 256, 1]),
+    ("vec4<u32>", [16, 256, 4]),
+];
+/// Those of devices on which norms go by 64-bit words.
+const LONG_KERNELS: [(&str, [u64; 3]); 3] =
+    [("vec2<u64>", [16, 32, 4]), ("vec2<u64>", [16, 256, 1]), ("vec2<u64>", [16, 256, 4])];
 /// How often each is tried before one is chosen.
 const TRIES: usize = 5;
 
@@ -29,6 +41,8 @@ pub struct Copies {
     bytes: u64,
     /// The fastest kernel.
     pub best: Copy,
+    /// The fastest that goes by 32-bit words, where the fastest of all does not.
+    pub best_by_words: Option<Copy>,
 }
 
 impl Copies {
@@ -36,23 +50,25 @@ impl Copies {
     pub fn new(gpu: &Gpu, bytes: u64, clock: &mut Clock) -> Result<Self, Failure> {
         let bytes = copied(gpu, bytes);
         let [source, target] = buffers(gpu, bytes);
-        let mut best: Option<(f64, Copy)> = None;
-        for kernel in KERNELS {
-            let copy = Copy::new(gpu, &source, &target, bytes, kernel);
-            let mut fastest = f64::INFINITY;
-            for _ in 0..TRIES {
-                let time = clock.time(|encoder| {
-                    copy.record(encoder);
-                    Ok(())
-                })?;
-                fastest = fastest.min(time.work.unwrap_or(f64::INFINITY));
+        let mut fastest = |kernels: &[(&str, [u64; 3])]| {
+            let mut best: Option<(f64, Copy)> = None;
+            for (element, sizes) in kernels {
+                let copy = Copy::new(gpu, &source, &target, bytes, element, *sizes);
+                let time = copy.fastest_of(TRIES, clock)?;
+                if best.as_ref().is_none_or(|(before, _)| time < *before) {
+                    best = Some((time, copy));
+                }
             }
-            if best.as_ref().is_none_or(|(time, _)| fastest < *time) {
-                best = Some((fastest, copy));
-            }
-        }
-        let (_, best) = best.ok_or_else(|| Failure::new("no kernel copies", "report the driver"))?;
-        Ok(Self { source, target, bytes, best })
+            Ok::<_, Failure>(best)
+        };
+        let by_words = fastest(&KERNELS)?;
+        let by_long_words = if gpu.caps().long_words { fastest(&LONG_KERNELS)? } else { None };
+        let (best, best_by_words) = match (by_words, by_long_words) {
+            (Some(words), Some(long)) if long.0 < words.0 => (long.1, Some(words.1)),
+            (Some(words), _) => (words.1, None),
+            (None, _) => return Err(Failure::new("no kernel copies", "report the driver")),
+        };
+        Ok(Self { source, target, bytes, best, best_by_words })
     }
 
     /// Whether this is what [`Copies::new`] would make.
@@ -111,15 +127,30 @@ fn bind_group(gpu: &Gpu, pipeline: &wgpu::ComputePipeline, source: &wgpu::Buffer
 }
 
 impl Copy {
-    fn new(gpu: &Gpu, source: &wgpu::Buffer, target: &wgpu::Buffer, bytes: u64, [access, size, each]: [u64; 3]) -> Self {
+    /// The least of so many times.
+    fn fastest_of(&self, tries: usize, clock: &mut Clock) -> Result<f64, Failure> {
+        let mut fastest = f64::INFINITY;
+        for _ in 0..tries {
+            let time = clock.time(|encoder| {
+                self.record(encoder);
+                Ok(())
+            })?;
+            fastest = fastest.min(time.work.unwrap_or(f64::INFINITY));
+        }
+        Ok(fastest)
+    }
+
+    fn new(
+        gpu: &Gpu,
+        source: &wgpu::Buffer,
+        target: &wgpu::Buffer,
+        bytes: u64,
+        element: &str,
+        [access, size, each]: [u64; 3],
+    ) -> Self {
         let words = bytes / access;
         let groups = words.div_ceil(size * each);
         let width = groups.min(u64::from(gpu.caps().max_workgroups));
-        let element = match access {
-            4 => "u32",
-            8 => "vec2<u32>",
-            _ => "vec4<u32>",
-        };
         let wgsl = format!(
             "@group(0) @binding(0) var<storage, read> source: array<{element}>;\n\
              @group(0) @binding(1) var<storage, read_write> to: array<{element}>;\n\

@@ -25,6 +25,8 @@ pub struct Timed {
     pub norm: f64,
     /// One of as many copies by the fastest kernel, by the clock.
     pub copy: f64,
+    /// The same by the fastest kernel that goes by 32-bit words, where that is another.
+    pub copy_by_words: Option<f64>,
     /// One of as many copies by `copy_buffer_to_buffer`, by the clock.
     pub plain_copy: f64,
     /// How many.
@@ -43,7 +45,7 @@ pub fn measure(work: &Work, copies: &Copies, clock: &mut Clock, budget: f64) -> 
     let turns = (budget / (3.0 * repetitions * single)).clamp(SUBMITS[0], SUBMITS[1]) as usize;
     let count = repetitions as usize;
     let mut batches = Vec::new();
-    let mut times = [const { Vec::new() }; 3];
+    let mut times = [const { Vec::new() }; 4];
     for _ in 0..turns {
         let norms = clock.time(|encoder| {
             let mut pass = encoder.begin_compute_pass(&Default::default());
@@ -52,16 +54,16 @@ pub fn measure(work: &Work, copies: &Copies, clock: &mut Clock, budget: f64) -> 
         })?;
         batches.push(norms.whole);
         times[0].extend(norms.work);
-        times[1].extend(
-            clock
-                .time(|encoder| {
-                    let mut pass = encoder.begin_compute_pass(&Default::default());
-                    (0..count).for_each(|_| copies.best.record_in(&mut pass));
-                    Ok(())
-                })?
-                .work,
-        );
-        times[2].extend(
+        for (copy, times) in [Some(&copies.best), copies.best_by_words.as_ref()].into_iter().zip(&mut times[1..]) {
+            let Some(copy) = copy else { continue };
+            let copied = clock.time(|encoder| {
+                let mut pass = encoder.begin_compute_pass(&Default::default());
+                (0..count).for_each(|_| copy.record_in(&mut pass));
+                Ok(())
+            })?;
+            times.extend(copied.work);
+        }
+        times[3].extend(
             clock
                 .time(|encoder| {
                     (0..count).for_each(|_| copies.record_plain(encoder));
@@ -71,12 +73,13 @@ pub fn measure(work: &Work, copies: &Copies, clock: &mut Clock, budget: f64) -> 
         );
     }
     let each = |times| median(times).map(|seconds| seconds / repetitions).ok_or_else(no_time);
-    let [norm, copy, plain_copy] = times;
+    let [norm, copy, copy_by_words, plain_copy] = times;
     Ok(Timed {
         single,
         batch: each(batches)?,
         norm: each(norm)?,
         copy: each(copy)?,
+        copy_by_words: copies.best_by_words.as_ref().map(|_| each(copy_by_words)).transpose()?,
         plain_copy: each(plain_copy)?,
         repetitions: repetitions as u32,
     })

@@ -68,6 +68,11 @@ impl Line {
         norm / copy
     }
 
+    /// The norm's GB/s over those of the fastest copy by 32-bit words.
+    fn share_of_words(&self) -> f64 {
+        self.speeds()[0] / speed(self.copied, self.timed.copy_by_words.unwrap_or(self.timed.copy))
+    }
+
     /// The series that it belongs to, in words.
     fn series(&self) -> String {
         format!("{} {}", self.subject.operation.name(), self.subject.dtypes.name())
@@ -98,7 +103,7 @@ impl Line {
             "batch_s": timed.batch, "batch_k": timed.repetitions, "batch_gb_per_s": speed(self.bytes, timed.batch),
             "bytes": self.bytes, "plan": self.plan, "clock": clock, "norm_s": timed.norm, "norm_gb_per_s": norm,
             "copy": self.copy, "copy_s": timed.copy, "copy_gb_per_s": copy, "plain_copy_gb_per_s": plain_copy,
-            "share_of_copy": self.share(),
+            "share_of_copy": self.share(), "share_of_copy_by_words": self.share_of_words(),
         })
     }
 }
@@ -119,6 +124,7 @@ pub fn print(lines: &[Line], earlier: Option<&Earlier>) {
         "GB/s",
         "copy GB/s",
         "share",
+        "of 32-bit copy",
         "plain copy GB/s",
     ];
     if earlier.is_some() {
@@ -138,6 +144,7 @@ pub fn print(lines: &[Line], earlier: Option<&Earlier>) {
             format!("{norm:.2}"),
             format!("{copy:.2}"),
             format!("{:.2}", line.share()),
+            format!("{:.2}", line.share_of_words()),
             format!("{plain_copy:.2}"),
         ];
         if let Some(earlier) = earlier {
