@@ -27,9 +27,9 @@ fn norm_rows(group: u32, index: u32) {
 
         let lead = lead_of(row);
         let units = select(0u, (HIDDEN - lead) / 8u, row.present);
-        if (!scale.rescued) {
-            write_ordinary(row, invocation, lead, units, scale);
-        } else {
+        // All invocations take part, for some load what others need.
+        write_ordinary(row, invocation, lead, select(units, 0u, scale.rescued), scale);
+        if (scale.rescued) {
             for (var step = 0u; step < rolled(OUTPUT_STEPS); step++) {
                 let unit = (piece * OUTPUT_STEPS + step) * WIDTH + invocation;
                 if (unit < units) {

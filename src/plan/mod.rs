@@ -110,6 +110,8 @@ pub struct Plan {
     pub kept: u32,
     /// Whether a row is one invocation's alone, with neither barriers nor workgroup memory.
     pub is_alone: bool,
+    /// Whether each workgroup of such rows is one subgroup, so that its invocations can load for each other what all rows share.
+    pub fills_subgroups: bool,
     /// Workgroups that share a row: 1 but for [`Rung::Split`].
     pub pieces: u32,
     /// Blocks of a lane that each of them sums.
@@ -186,6 +188,7 @@ impl Plan {
             rounds: shares.rounds as u32,
             kept: shares.kept as u32,
             is_alone: shares.is_alone,
+            fills_subgroups: shares.fills_subgroups,
             pieces: shares.pieces.count as u32,
             piece_blocks: shares.pieces.blocks as u32,
             reduction: shares.reduction,

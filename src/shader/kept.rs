@@ -31,10 +31,7 @@ impl Text {
                     let assign = if place == 0 { "=" } else { "+=" };
                     self.line(format_args!("    sum {assign} squares_of(kept_{});", step * lanes + lane));
                 }
-                match plan.is_alone {
-                    true => self.line(format_args!("    join_lane_{lane}_levels({block}u, sum);")),
-                    false => self.line(format_args!("    join_block(slot, {}, {block}u, sum);", octet(plan, lane))),
-                }
+                self.line(format_args!("    join_block(slot, {}, {block}u, sum);", octet(plan, lane)));
             }
         }
         self.line(format_args!("    return join_lanes(slot, invocation);\n}}\n"));

@@ -11,6 +11,7 @@ macro_rules! part {
     };
 }
 
+mod alone;
 mod join;
 mod kept;
 mod members;
@@ -19,6 +20,7 @@ mod text;
 use crate::plan::{Access, Binding, DeviceKind, Plan, ROW_DIGITS, Reduction, SharedWords};
 use crate::slot::Slot;
 use crate::spec::NormSpec;
+use alone::broadcasts;
 use text::Text;
 
 /// The text of a kernel and what it binds, all in group 0.
@@ -79,12 +81,17 @@ pub(crate) fn compose(plan: &Plan) -> Shader {
         text.scale(plan);
         text.add(part!("write_octet"));
         match plan.kept {
+            0 if broadcasts(plan) => {
+                text.add(part!("write_unit"));
+                text.write_with_broadcasts(plan);
+            }
             0 => text.add(part!("write_again")),
             _ => text.write_kept(plan),
         }
         text.keep_channels(plan);
         text.add(part!("write_rows"));
-        text.add(if plan.reduction == Some(Reduction::Subgroup) { part!("entry_subgroup") } else { part!("entry") });
+        let uses_subgroups = plan.reduction == Some(Reduction::Subgroup) || broadcasts(plan);
+        text.add(if uses_subgroups { part!("entry_subgroup") } else { part!("entry") });
     }
     Shader { label: label(plan), wgsl: text.0, bindings: bound(plan) }
 }

@@ -4,7 +4,7 @@ use std::fmt::{Arguments, Write as _};
 
 use super::{Bound, bound, is_atomic, words};
 use crate::groups::WeightOf;
-use crate::plan::{BLOCK, Order, Plan, ROW_DIGITS};
+use crate::plan::{BLOCK, Plan, ROW_DIGITS};
 use crate::slot::Slot;
 
 #[derive(Default)]
@@ -143,42 +143,5 @@ impl Text {
             sum = if sum.is_empty() { format!("{levels}level_{level}") } else { format!("({levels}level_{level} + {sum})") };
         }
         self.line(format_args!("    return {sum};\n}}\n"));
-    }
-
-    /// The lanes of a row that one invocation has to itself: a tree of blocks for each, and the tree over them.
-    pub fn lanes_alone(&mut self, name: &str, order: &Order) {
-        let lanes = order.octet_lanes();
-        for lane in 0..lanes {
-            self.levels(&format!("{name}lane_{lane}_"), order.blocks());
-        }
-        self.line(format_args!(
-            "// Takes the sum of a block of a lane.\nfn join_{name}block(slot: u32, lane: u32, block: u32, sum: Octet) {{"
-        ));
-        self.line(format_args!("    switch lane {{"));
-        for lane in 0..lanes {
-            let case = if lane + 1 < lanes { format!("case {lane}u") } else { "default".to_owned() };
-            self.line(format_args!("        {case}: {{\n            join_{name}lane_{lane}_levels(block, sum);\n        }}"));
-        }
-        self.line(format_args!("    }}\n}}\n\n// Joins the lanes by halving: v with v + L/2, then L/4, down to 1."));
-        self.line(format_args!("fn join_{name}lanes(slot: u32, invocation: u32) -> f32 {{"));
-        let mut sums: Vec<_> = (0..lanes).map(|lane| format!("pair_of(joined_{name}lane_{lane}_levels())")).collect();
-        while sums.len() > 1 {
-            let upper = sums.split_off(sums.len() / 2);
-            sums = sums.iter().zip(&upper).map(|(low, high)| format!("({low} + {high})")).collect();
-        }
-        self.line(format_args!("    let pair = {};\n    return pair.x + pair.y;\n}}\n", sums.concat()));
-    }
-
-    /// The sum of squares of a row that one invocation has to itself, every lane by name: what a loop over them would cost, software
-    /// drivers pay for every block.
-    pub fn plain_sum_alone(&mut self, order: &Order) {
-        self.line(format_args!(
-            "// The sum of squares of a row as it is.\nfn plain_sum(slot: u32, invocation: u32, row: Row) -> f32 {{"
-        ));
-        self.line(format_args!("    for (var block = 0u; block < rolled(BLOCKS); block++) {{"));
-        for lane in 0..order.octet_lanes() {
-            self.line(format_args!("        join_lane_{lane}_levels(block, block_of_squares(row, {lane}u, block));"));
-        }
-        self.line(format_args!("    }}\n    return join_lanes(slot, invocation);\n}}\n"));
     }
 }
