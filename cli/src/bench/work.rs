@@ -14,7 +14,7 @@ use crate::failure::Failure;
 const SENTINEL: u8 = 0xa5;
 /// Rows and elements of made-up data: they repeat, for making up all of a large tensor takes longer than timing its norm.
 const MADE_UP_ROWS: u64 = 64;
-const MADE_UP_ELEMENTS: u64 = 1 << 22;
+const MADE_UP_ELEMENTS: u64 = 1 << 20;
 /// Bytes that go to the device or come from it in one piece, about: the host shall not hold a second copy of a large tensor.
 const PIECE: u64 = 16 << 20;
 
