@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use serde_json::{Value, json};
-use wgpu_rmsnorm::{Adapter, DType, Gpu, GpuOptions, Layout, NormSpec, Plan, Preset, Rung, SelfTest};
+use wgpu_rmsnorm::{Adapter, DType, Gpu, GpuOptions, Layout, NormSpec, Plan, Preset, SelfTest};
 
 use crate::Context;
 use crate::choice::no_adapter;
@@ -62,8 +62,10 @@ impl Device {
         match &self.test {
             Err(error) => error.clone(),
             Ok(test) => {
-                let rung = |rung: Rung| format!("{} {}", rung.name(), if test.passed(rung) { "passed" } else { "FAILED" });
-                test.outcomes.iter().map(|(tried, _)| rung(*tried)).collect::<Vec<_>>().join(", ")
+                let word = |passed: bool| if passed { "passed" } else { "FAILED" };
+                let rungs = test.outcomes.iter().map(|(rung, _)| format!("{} {}", rung.name(), word(test.passed(*rung))));
+                let subgroups = test.subgroups.map(|passed| format!("subgroups {}", word(passed)));
+                rungs.chain(subgroups).collect::<Vec<_>>().join(", ")
             }
         }
     }

@@ -40,6 +40,30 @@ fn a_plan_is_explained() {
     assert!(out.contains("input, an element at a time; read_write"), "{out}");
 }
 
+/// Every choice of the plan can be taken out of its hands, or is refused by name.
+#[test]
+fn every_choice_can_be_forced() {
+    let explain = |flags: &str| run(program(&format!("explain {flags} --webgpu-limits").split(' ').collect::<Vec<_>>()));
+    let (_, out, _) = explain("300x256 --rung multi --reduction workgroup --workgroup 64");
+    assert!(
+        out.contains("workgroups of 64 invocations, 16 a row, 4 rows at once") && out.contains("in workgroup memory"),
+        "{out}"
+    );
+    let (_, out, _) = explain("2x65536 --rung split");
+    assert!(out.contains("4 pieces a row") && out.contains("dispatch 8 x 1, twice") && out.contains("bytes of scratch"), "{out}");
+    let (_, out, _) = explain("300x256 --rung registers");
+    assert!(out.contains("registers: ") && out.contains("it was asked for"), "{out}");
+    for (flags, named) in [
+        ("8x4096 --reduction subgroup", "reduction"),
+        ("8x65536 --rung registers", "rung"),
+        ("8x64 --rung split", "rung"),
+        ("8x65536 --rung split --in-place", "rung"),
+    ] {
+        let (output, _, err) = explain(flags);
+        assert!(!output.status.success() && err.contains(named) && err.contains("applies"), "{flags}: {err}");
+    }
+}
+
 /// What is held besides the caller's buffers: a uniform and a bind group for each chunk of rows, and a table once a device.
 #[test]
 fn what_is_held_is_reported() {

@@ -2,8 +2,3 @@
 fn value_at(row: Row, i: u32) -> Octet {
     return value_of(load_input(row.input + i), before_at(row, i));
 }
-
-// The same as fractions and exponents.
-fn split_at(row: Row, i: u32) -> Split {
-    return split_of(load_input(row.input + i), before_at(row, i));
-}

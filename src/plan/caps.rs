@@ -144,14 +144,16 @@ impl fmt::Display for Caps {
         };
         write!(
             f,
-            "{kind}, subgroups {}..{}, bindings of {} MiB at {} B, {} workgroups of {} invocations, {} KiB of workgroup memory",
+            "{kind}, subgroups {}..{}{}, bindings of {} MiB at {} B, {} workgroups of {} invocations, {} KiB of workgroup memory",
             self.subgroup_min,
             self.subgroup_max,
+            if self.subgroups { " that kernels use" } else { "" },
             self.max_binding >> 20,
             self.storage_alignment,
             self.max_workgroups,
             self.max_invocations,
             self.workgroup_memory >> 10,
-        )
+        )?;
+        if self.long_words { write!(f, ", 64-bit words") } else { Ok(()) }
     }
 }

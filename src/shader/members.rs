@@ -115,7 +115,14 @@ impl Text {
             None if spec.gates_input() => self.add(part!("value_gated")),
             None => self.add(part!("value_input")),
         }
-        self.add(part!("values"));
+        // Where every element is summed first, rare products can leave it to the row's rescue.
+        if spec.gates_input() && spec.shards().is_none() && spec.statistics_length() == spec.group_length() {
+            self.add(part!("quick_gated"));
+            self.add(part!("values_quick"));
+        } else {
+            self.add(part!("values"));
+        }
+        self.add(part!("split_at"));
     }
 
     /// How the values of a row are summed.

@@ -30,7 +30,9 @@ fn main() -> ExitCode {
     let all = cases(Tier::Full);
     let mut trials = Vec::new();
     common::each_adapter(&mut trials, |trials, adapter, name, gpu| {
-        for fault in kernel::FAULTS.iter().chain(family::FAULTS).chain(rungs::FAULTS).filter(|fault| adapter.matches(fault.shows_on)) {
+        for fault in
+            kernel::FAULTS.iter().chain(family::FAULTS).chain(rungs::FAULTS).filter(|fault| adapter.matches(fault.shows_on))
+        {
             let case = all.iter().find(|c| c.name == fault.case || format!("{}: {}", c.kind, c.name) == fault.case).cloned();
             let gpu = gpu.clone();
             trials.push(Trial::test(format!("[{name}] {}", fault.name), move || caught(&gpu, fault, case)));

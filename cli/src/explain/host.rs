@@ -11,6 +11,7 @@ pub fn caps(caps: &Caps) -> Value {
     json!({
         "subgroup_min": caps.subgroup_min,
         "subgroup_max": caps.subgroup_max,
+        "subgroups": caps.subgroups,
         "max_binding": caps.max_binding,
         "max_buffer": caps.max_buffer,
         "storage_alignment": caps.storage_alignment,

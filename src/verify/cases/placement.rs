@@ -94,6 +94,10 @@ pub(super) fn choices(list: &mut Vec<Case>) {
             let case = Case::new("choices", format!("reduction {} {hidden} {dtype}", reduction.name()), spec, 70);
             list.push(case.forced(force).regime(Regime::Mixed));
         }
+        let as_gpu = Lowered { as_gpu: true, ..Lowered::default() };
+        let by_levels = Force::default().rung(Rung::Looped).reduction(Reduction::Workgroup);
+        let case = Case::new("choices", format!("reduction workgroup {hidden} {dtype}, as on a GPU"), spec, 20);
+        list.push(case.forced(by_levels).lowered(as_gpu).regime(Regime::Mixed).quick_if(hidden == 4096));
         for workgroup in [1, 16, 64] {
             let force = Force::default().rung(Rung::Multi).workgroup(workgroup);
             let case = Case::new("choices", format!("workgroups of {workgroup}, {hidden} {dtype}"), spec, 70);
