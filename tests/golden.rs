@@ -95,12 +95,14 @@ fn main() -> ExitCode {
         let path = file.clone();
         trials.push(Trial::test(named("framework", file), move || the_framework_follows_the_preset(&Golden::read(&path)?)));
     }
-    common::each_adapter(&mut trials, |trials, _, name, gpu| {
+    common::each_adapter(&mut trials, |trials, _, name, devices| {
         for file in &files {
-            let (path, gpu) = (file.clone(), gpu.clone());
-            trials.push(Trial::test(named(&format!("[{name}]"), file), move || the_device_agrees(&gpu, &Golden::read(&path)?)));
+            let (path, devices) = (file.clone(), devices.clone());
+            let name = named(&format!("[{name}]"), file);
+            trials.push(Trial::test(name, move || devices.run(|gpu| the_device_agrees(gpu, &Golden::read(&path)?))));
         }
-        trials.push(Trial::test(format!("[{name}] onnx follows its definition"), move || onnx(&gpu)));
+        let devices = devices.clone();
+        trials.push(Trial::test(format!("[{name}] onnx follows its definition"), move || devices.run(onnx)));
     });
     for (file, other, differ) in APART {
         trials.push(Trial::test(format!("apart: {file} is {}{other}", if differ { "not " } else { "" }), move || {

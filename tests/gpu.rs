@@ -6,7 +6,6 @@
 mod common;
 
 use std::process::ExitCode;
-use std::sync::Arc;
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use wgpu_rmsnorm::verify::{Case, PIPELINES_TO_KEEP, Status, Tier, cases, run_case};
@@ -23,38 +22,35 @@ fn main() -> ExitCode {
     };
     let found = pollster::block_on(adapters(false));
     let mut trials = vec![required(&found)];
-    common::each_adapter(&mut trials, |trials, _, name, gpu| {
+    common::each_adapter(&mut trials, |trials, _, name, devices| {
         // Kernels go without runtime checks, and on software drivers by 64-bit words; some of the cases, in the full tier all, see to
         // it that neither makes a difference.
-        let checked = Arc::new(gpu.with_runtime_checks().with_caps(Caps { long_words: false, ..*gpu.caps() }));
+        let checked = |gpu: &Gpu| gpu.with_runtime_checks().with_caps(Caps { long_words: false, ..*gpu.caps() });
         let every = if tier == Tier::Full { 1 } else { CHECKED_EVERY };
         for (index, case) in cases(tier).into_iter().enumerate() {
             if index % every == 0 {
-                trials.push(trial(
-                    format!("[{name}] with runtime checks and 32-bit words, {}: {}", case.kind, case.name),
-                    &checked,
-                    case.clone(),
-                ));
+                let name = format!("[{name}] with runtime checks and 32-bit words, {}: {}", case.kind, case.name);
+                let (devices, case) = (devices.clone(), case.clone());
+                trials.push(Trial::test(name, move || devices.run(|gpu| passes(&checked(gpu), &case))));
             }
-            trials.push(trial(format!("[{name}] {}: {}", case.kind, case.name), &gpu, case));
+            let devices = devices.clone();
+            let name = format!("[{name}] {}: {}", case.kind, case.name);
+            trials.push(Trial::test(name, move || devices.run(|gpu| passes(gpu, &case))));
         }
     });
     libtest_mimic::run(&arguments, trials).exit_code()
 }
 
-fn trial(name: String, gpu: &Arc<Gpu>, case: Case) -> Trial {
-    let gpu = gpu.clone();
-    Trial::test(name, move || {
-        let report = pollster::block_on(run_case(&gpu, &case));
-        gpu.trim_pipelines(PIPELINES_TO_KEEP);
-        match report.status {
-            Status::Passed => Ok(()),
-            Status::Failed(complaint) | Status::Broken(complaint) => Err(Failed::from(complaint)),
-            // Nothing may be left out in silence: what an adapter cannot do belongs on a list.
-            Status::Skipped(reason) => Err(Failed::from(format!("skipped: {reason}"))),
-            other => Err(Failed::from(format!("{other:?}"))),
-        }
-    })
+fn passes(gpu: &Gpu, case: &Case) -> Result<(), Failed> {
+    let report = pollster::block_on(run_case(gpu, case));
+    gpu.trim_pipelines(PIPELINES_TO_KEEP);
+    match report.status {
+        Status::Passed => Ok(()),
+        Status::Failed(complaint) | Status::Broken(complaint) => Err(Failed::from(complaint)),
+        // Nothing may be left out in silence: what an adapter cannot do belongs on a list.
+        Status::Skipped(reason) => Err(Failed::from(format!("skipped: {reason}"))),
+        other => Err(Failed::from(format!("{other:?}"))),
+    }
 }
 
 /// Every adapter that the environment asks for was found, and at least one.

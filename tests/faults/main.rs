@@ -29,13 +29,14 @@ fn main() -> ExitCode {
     let arguments = Arguments::from_args();
     let all = cases(Tier::Full);
     let mut trials = Vec::new();
-    common::each_adapter(&mut trials, |trials, adapter, name, gpu| {
+    common::each_adapter(&mut trials, |trials, adapter, name, devices| {
         for fault in
             kernel::FAULTS.iter().chain(family::FAULTS).chain(rungs::FAULTS).filter(|fault| adapter.matches(fault.shows_on))
         {
             let case = all.iter().find(|c| c.name == fault.case || format!("{}: {}", c.kind, c.name) == fault.case).cloned();
-            let gpu = gpu.clone();
-            trials.push(Trial::test(format!("[{name}] {}", fault.name), move || caught(&gpu, fault, case)));
+            let devices = devices.clone();
+            let name = format!("[{name}] {}", fault.name);
+            trials.push(Trial::test(name, move || devices.run(|gpu| caught(gpu, fault, case))));
         }
     });
     if trials.is_empty() {
