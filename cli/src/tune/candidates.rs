@@ -2,12 +2,15 @@
 
 use std::iter::successors;
 
-use wgpu_rmsnorm::{Access, Force, Layout, Norm, Plan, Rung, Slot};
+use wgpu_rmsnorm::{Access, Force, Layout, Norm, Plan, Reduction, Rung, Slot};
 
 use crate::failure::Failure;
 
 /// Widths that are tried on each rung: this many powers of two, from the widest down.
 const WIDTHS: usize = 5;
+
+/// Workgroups that are tried where several rows share one.
+const WORKGROUPS: [u32; 4] = [32, 64, 128, 256];
 
 /// A choice, and the plan that it makes.
 pub struct Candidate {
@@ -15,8 +18,8 @@ pub struct Candidate {
     pub plan: Plan,
 }
 
-/// Every rung at several widths, and with words where 16 bytes could be read at a time: those that apply and differ from the
-/// plan's own choice and from each other.
+/// Every rung at several widths, both ways in which lanes join, several sizes of workgroups, and words where 16 bytes could be read at
+/// a time: those that apply and differ from the plan's own choice and from each other.
 pub fn candidates(norm: &Norm, rows: u64) -> Result<Vec<Candidate>, Failure> {
     let layout = Layout::contiguous(norm.spec(), rows);
     let own = norm.plan(&layout, rows)?;
@@ -37,6 +40,8 @@ fn choices(own: &Plan) -> Vec<Force> {
     let widths = || successors(Some(widest), |width| (*width > 1).then_some(width / 2)).take(WIDTHS);
     let mut all: Vec<Force> =
         Rung::ALL.into_iter().flat_map(|rung| widths().map(move |width| Force::default().rung(rung).width(width))).collect();
+    all.extend(Reduction::ALL.map(|reduction| Force::default().reduction(reduction)));
+    all.extend(WORKGROUPS.map(|invocations| Force::default().rung(Rung::Multi).workgroup(invocations)));
     if own.access.get(Slot::Input) == Access::Wide {
         all.push(Force::default().access(Access::Word));
         all.extend(Rung::ALL.map(|rung| Force::default().rung(rung).access(Access::Word)));

@@ -77,7 +77,7 @@ pub(super) fn shared_words(list: &mut Vec<Case>) {
 fn suits(rung: Rung, hidden: u64, dtype: DType) -> bool {
     match rung {
         Rung::Registers => hidden == 64,
-        Rung::Split => hidden >= 1000 && hidden * dtype.size() % 4 == 0,
+        Rung::Split => hidden >= 1000 && (hidden * dtype.size()).is_multiple_of(4),
         Rung::Looped | Rung::Multi | Rung::Solo => true,
     }
 }
