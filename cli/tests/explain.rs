@@ -55,7 +55,7 @@ fn every_choice_can_be_forced() {
     assert!(out.contains("registers: ") && out.contains("it was asked for"), "{out}");
     for (flags, named) in [
         ("8x4096 --reduction subgroup", "reduction"),
-        ("8x65536 --rung registers", "rung"),
+        ("8x131072 --rung registers", "rung"),
         ("8x64 --rung split", "rung"),
         ("8x65536 --rung split --in-place", "rung"),
     ] {
