@@ -12,6 +12,9 @@ mod shapes;
 mod split;
 
 use super::case::{Case, Tier};
+use crate::dtype::DType;
+use crate::preset::Preset;
+use crate::spec::NormSpec;
 
 /// Row lengths around every word, vector and power of two, and those of models (case J6).
 pub const HIDDEN: [u64; 34] = [
@@ -24,6 +27,22 @@ pub const MORE_HIDDEN: [u64; 32] = [
     32, 41, 50, 80, 111, 123, 229, 256, 273, 576, 760, 768, 1128, 1536, 2048, 2050, 2560, 2880, 3000, 3072, 4099, 5125, 6144,
     7168, 8192, 12_288, 14_432, 16_384, 18_432, 32_768, 65_536, 262_144,
 ];
+
+/// What may stand around a norm, by name: `spec` with each of it.
+fn around(spec: NormSpec) -> [(&'static str, NormSpec); 9] {
+    let dtype = spec.input;
+    [
+        ("bias", spec.bias(dtype)),
+        ("weight offset", Preset::Gemma.spec(spec.hidden, spec.eps).dtype(dtype)),
+        ("no weight", spec.without_weight()),
+        ("rstd", spec.rstd()),
+        ("residual before", spec.add_residual(DType::F32)),
+        ("residual after", spec.then_add_residual(dtype)),
+        ("gated input", spec.gate_input(dtype)),
+        ("gated output", spec.gate_output(dtype)),
+        ("static codes", spec.quantized_by(DType::I8, 0.03)),
+    ]
+}
 
 /// The whole list of a tier, in a fixed order.
 pub fn cases(tier: Tier) -> Vec<Case> {

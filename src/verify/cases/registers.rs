@@ -2,9 +2,9 @@
 
 use super::super::case::{Arrangement, Case, Lowered};
 use super::super::data::{Regime, Weights};
+use super::around;
 use crate::dtype::DType;
 use crate::plan::{Force, Rung};
-use crate::preset::Preset;
 use crate::spec::NormSpec;
 
 const KIND: &str = "registers";
@@ -47,20 +47,12 @@ pub(super) fn registers(list: &mut Vec<Case>) {
     // What stands around a norm, and channels that rows do not share.
     for dtype in DType::ALL {
         let spec = NormSpec::llama(44, 1e-6).dtype(dtype);
-        for (name, spec) in [
-            ("bias", spec.bias(dtype)),
-            ("weight offset", Preset::Gemma.spec(44, 1e-6).dtype(dtype)),
-            ("no weight", spec.without_weight()),
-            ("rstd", spec.rstd()),
-            ("residual before", spec.add_residual(DType::F32)),
-            ("residual after", spec.then_add_residual(dtype)),
-            ("gated input", spec.gate_input(dtype)),
-            ("gated output", spec.gate_output(dtype)),
-            ("static codes", spec.quantized_by(DType::I8, 0.03)),
+        let own = [
             ("groups", NormSpec { hidden: 128, ..spec }.groups(4)),
             ("heads", NormSpec { hidden: 128, ..spec }.heads(4)),
             ("query and key heads", NormSpec { hidden: 128, ..spec }.query_and_key_heads(3, 1)),
-        ] {
+        ];
+        for (name, spec) in around(spec).into_iter().chain(own) {
             let quick = dtype == DType::F16;
             add(format!("{name} {dtype}"), spec, 1100, quick, &|case| case.forced(force).regime(Regime::Mixed));
         }

@@ -2,9 +2,9 @@
 
 use super::super::case::{Arrangement, Case, Lowered, Twin};
 use super::super::data::{Regime, Weights};
+use super::around;
 use crate::dtype::DType;
 use crate::plan::{Force, Rung};
-use crate::preset::Preset;
 use crate::spec::NormSpec;
 
 const KIND: &str = "split";
@@ -48,20 +48,12 @@ pub(super) fn split(list: &mut Vec<Case>) {
     }
     for dtype in DType::ALL {
         let spec = NormSpec::llama(5000, 1e-6).dtype(dtype);
-        for (name, spec) in [
-            ("bias", spec.bias(dtype)),
-            ("weight offset", Preset::Gemma.spec(5000, 1e-6).dtype(dtype)),
-            ("no weight", spec.without_weight()),
-            ("rstd", spec.rstd()),
-            ("residual before", spec.add_residual(DType::F32)),
-            ("residual after", spec.then_add_residual(dtype)),
-            ("gated input", spec.gate_input(dtype)),
-            ("gated output", spec.gate_output(dtype)),
-            ("static codes", spec.quantized_by(DType::I8, 0.03)),
+        let own = [
             ("partial", NormSpec::torch(5000, 1e-6).dtype(dtype).partial(2500)),
             ("groups", spec.groups(4)),
             ("heads", spec.heads(2)),
-        ] {
+        ];
+        for (name, spec) in around(spec).into_iter().chain(own) {
             add(format!("{name} {dtype}"), spec, dtype == DType::F16, &|case| case.regime(Regime::Mixed));
         }
     }
