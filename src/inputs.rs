@@ -42,6 +42,26 @@ impl<'a> Inputs<'a> {
     pub fn statistics(self, statistics: impl Into<Slice<'a>>) -> Self {
         self.with(Slot::Statistics, Some(statistics.into()))
     }
+    /// The same with the scale of each row, as the forward pass wrote it. For [`NormSpec::saved_rstd`].
+    pub fn saved_rstd(self, rstd: impl Into<Slice<'a>>) -> Self {
+        self.with(Slot::SavedRstd, Some(rstd.into()))
+    }
+    /// The same with the gradient of the output. For [`NormSpec::backward`].
+    pub fn grad_output(self, grad_output: impl Into<Slice<'a>>) -> Self {
+        self.with(Slot::GradOutput, Some(grad_output.into()))
+    }
+    /// The same with what the gradient of the weight is added to; zeros where it is left out. For [`NormSpec::accumulate`].
+    pub fn grad_weight(self, grad_weight: impl Into<Slice<'a>>) -> Self {
+        self.with(Slot::GradWeight, Some(grad_weight.into()))
+    }
+    /// The same with what the gradient of the bias is added to; zeros where it is left out. For [`NormSpec::accumulate`].
+    pub fn grad_bias(self, grad_bias: impl Into<Slice<'a>>) -> Self {
+        self.with(Slot::GradBias, Some(grad_bias.into()))
+    }
+    /// The same with the gradient of the sum that was written back. For [`NormSpec::grad_residual_out`].
+    pub fn grad_residual_out(self, grad_residual_out: impl Into<Slice<'a>>) -> Self {
+        self.with(Slot::GradResidualOut, Some(grad_residual_out.into()))
+    }
     /// The same with an operand put in, or taken out.
     pub fn with(mut self, slot: Slot, values: Option<Slice<'a>>) -> Self {
         self.0.set(slot, values);
@@ -82,7 +102,7 @@ impl<'a> Inputs<'a> {
         spec.validate()?;
         let rows = spec.rows_in("input", self.input().len() as u64)?;
         for slot in Slot::ALL {
-            if slot.is_written() && self.get(slot).is_some() {
+            if slot.is_written() && self.get(slot).is_some() && !spec.adds_to(slot) {
                 let remedy = "leave it out: Norm::run returns what is written";
                 return Err(Error::Shape(Detail::new(slot.name(), "what a norm reads", "what it writes", remedy)));
             }
@@ -93,9 +113,11 @@ impl<'a> Inputs<'a> {
 
     fn validate_one(&self, spec: &NormSpec, slot: Slot, rows: u64) -> Result<()> {
         let length = spec.length_of(slot) * if slot.is_by_row() { rows } else { 1 };
-        let read = spec.dtype_of(slot).filter(|_| !slot.is_written());
+        let read = spec.dtype_of(slot).filter(|_| !slot.is_written() || spec.adds_to(slot));
         let (dtype, values) = match (read, self.get(slot)) {
             (None, None) => return Ok(()),
+            // Sums begin at zero.
+            (Some(_), None) if slot.is_written() => return Ok(()),
             (Some(dtype), Some(values)) => (dtype, values),
             (Some(_), None) => {
                 return Err(Error::Shape(Detail::new(
@@ -126,10 +148,10 @@ impl<'a> Inputs<'a> {
             return Ok(());
         }
         let (expected, remedy) = match slot {
-            Slot::Weight | Slot::Bias if spec.length_of(slot) == spec.hidden => {
+            slot if !slot.is_by_row() && spec.length_of(slot) == spec.hidden => {
                 ("hidden", "pass one value a channel; nothing is broadcast")
             }
-            Slot::Weight | Slot::Bias => ("values of the heads", "pass one value a channel of a head, for each weight"),
+            slot if !slot.is_by_row() => ("values of the heads", "pass one value a channel of a head, for each weight"),
             Slot::Statistics => ("two numbers a row and shard", "gather what stats wrote as [rows, shards, 2]"),
             _ => ("the input's rows", "pass as many rows as the input has"),
         };

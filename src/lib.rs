@@ -73,6 +73,7 @@
 #[cfg(any(doc, all(doctest, feature = "gpu")))]
 #[doc = include_str!("../docs/cookbook.md")]
 pub mod cookbook {}
+mod backward;
 mod dtype;
 mod error;
 mod gate;
@@ -95,6 +96,7 @@ mod validate;
 mod values;
 pub mod verify;
 
+pub use backward::Backward;
 pub use dtype::{DType, Element, F8E4M3};
 pub use error::{Detail, Error, Result};
 pub use gate::{Activation, Gate};

@@ -79,6 +79,7 @@ impl Preset {
             rstd: false,
             quantized: None,
             shard: None,
+            backward: None,
         }
     }
 }

@@ -94,8 +94,12 @@ impl NormSpec {
         }
     }
 
-    /// The output's dtype: the norm's own, that of a residual that is added to it, that of its codes, or f32 for statistics.
+    /// The output's dtype: the norm's own, that of a residual that is added to it, that of its codes, f32 for statistics, or that of
+    /// the input's gradient.
     pub fn output_dtype(&self) -> DType {
+        if let Some(backward) = &self.backward {
+            return backward.grad_input;
+        }
         match self.residual_dtype() {
             _ if self.is_stats() => DType::F32,
             _ if self.quantized.is_some() => self.quantized.map_or(DType::F32, |quantized| quantized.dtype),

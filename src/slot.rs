@@ -21,28 +21,46 @@ pub enum Slot {
     Gate,
     /// What the shards of a row found, a sum and an exponent each.
     Statistics,
+    /// The scale of each row as the forward pass wrote it, read by a backward pass.
+    SavedRstd,
+    /// The gradient of what the forward pass wrote.
+    GradOutput,
+    /// The gradient of the sum that the forward pass wrote back.
+    GradResidualOut,
     /// The sum with the input, written back.
     ResidualOut,
     /// The scale of each row (of each group), `1/sqrt(mean + eps)`, written in f32.
     Rstd,
     /// What each row's codes are multiplied by to get its values, written in f32.
     Scale,
-    /// The rows written.
+    /// The gradient of the gate.
+    GradGate,
+    /// The gradient of the weight.
+    GradWeight,
+    /// The gradient of the bias.
+    GradBias,
+    /// The rows written: in a backward pass the gradient of the input.
     Output,
 }
 
 impl Slot {
     /// All of them, what is read before what is written, the output last.
-    pub const ALL: [Slot; 10] = [
+    pub const ALL: [Slot; 16] = [
         Slot::Input,
         Slot::Weight,
         Slot::Bias,
         Slot::Residual,
         Slot::Gate,
         Slot::Statistics,
+        Slot::SavedRstd,
+        Slot::GradOutput,
+        Slot::GradResidualOut,
         Slot::ResidualOut,
         Slot::Rstd,
         Slot::Scale,
+        Slot::GradGate,
+        Slot::GradWeight,
+        Slot::GradBias,
         Slot::Output,
     ];
 
@@ -58,31 +76,43 @@ impl Slot {
             Slot::Residual => "residual",
             Slot::Gate => "gate",
             Slot::Statistics => "statistics",
+            Slot::SavedRstd => "saved_rstd",
+            Slot::GradOutput => "grad_output",
+            Slot::GradResidualOut => "grad_residual_out",
             Slot::ResidualOut => "residual_out",
             Slot::Rstd => "rstd",
             Slot::Scale => "scale",
+            Slot::GradGate => "grad_gate",
+            Slot::GradWeight => "grad_weight",
+            Slot::GradBias => "grad_bias",
             Slot::Output => "output",
         }
     }
 
     /// Whether the kernel writes it.
     pub const fn is_written(self) -> bool {
-        matches!(self, Slot::ResidualOut | Slot::Rstd | Slot::Scale | Slot::Output)
+        use Slot::{GradBias, GradGate, GradWeight, Output, ResidualOut, Rstd, Scale};
+        matches!(self, ResidualOut | Rstd | Scale | GradGate | GradWeight | GradBias | Output)
     }
 
     /// Whether it has a row for every row of the input, rather than values for channels alone.
     pub const fn is_by_row(self) -> bool {
-        !matches!(self, Slot::Weight | Slot::Bias)
+        !matches!(self, Slot::Weight | Slot::Bias) && !self.is_parameter_gradient()
+    }
+
+    /// Whether it is a sum over all rows.
+    pub const fn is_parameter_gradient(self) -> bool {
+        matches!(self, Slot::GradWeight | Slot::GradBias)
     }
 
     /// Whether each of its rows has the input's channels.
     pub const fn is_like_input(self) -> bool {
-        matches!(self, Slot::Input | Slot::Residual | Slot::Gate | Slot::ResidualOut | Slot::Output)
+        self.is_by_row() && !self.is_narrow()
     }
 
     /// Whether it has a few numbers for each row, rather than channels.
     pub(crate) const fn is_narrow(self) -> bool {
-        matches!(self, Slot::Statistics | Slot::Rstd | Slot::Scale)
+        matches!(self, Slot::Statistics | Slot::SavedRstd | Slot::Rstd | Slot::Scale)
     }
 }
 

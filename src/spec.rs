@@ -1,5 +1,6 @@
 //! What is computed: [`NormSpec`], its presets and its validation.
 
+use crate::backward::Backward;
 use crate::dtype::DType;
 use crate::error::{Detail, Error, Result};
 use crate::gate::{Activation, Gate};
@@ -74,6 +75,8 @@ pub struct NormSpec {
     pub quantized: Option<Quantized>,
     /// Which half of a sharded norm this is, `None` for a whole one.
     pub shard: Option<Shard>,
+    /// What is read and written where the gradients of the norm are computed, `None` for the norm itself.
+    pub backward: Option<Backward>,
 }
 
 impl NormSpec {
@@ -199,11 +202,13 @@ impl NormSpec {
         Ok(Values::round_from(self.weight.unwrap_or(DType::F32), &vec![1.0 - f64::from(self.weight_offset); length]))
     }
 
-    /// The name of what is computed: `rms_norm`, `layer_norm`, `stats` or `apply`.
+    /// The name of what is computed: `rms_norm`, `layer_norm`, `stats` or `apply`, or one of the first two with `_backward`.
     pub fn operation(&self) -> &'static str {
         match self.shard {
             Some(Shard::Stats) => "stats",
             Some(Shard::Apply { .. }) => "apply",
+            None if self.backward.is_some() && self.centered => "layer_norm_backward",
+            None if self.backward.is_some() => "rms_norm_backward",
             None if self.centered => "layer_norm",
             None => "rms_norm",
         }
@@ -211,6 +216,9 @@ impl NormSpec {
 
     /// The dtype of an operand, `None` where this norm has none.
     pub fn dtype_of(&self, slot: Slot) -> Option<DType> {
+        if let Some(backward) = &self.backward {
+            return self.dtype_in_backward(backward, slot);
+        }
         match slot {
             Slot::Input => Some(self.input),
             Slot::Weight => self.weight,
@@ -222,14 +230,15 @@ impl NormSpec {
             Slot::Rstd => self.rstd.then_some(DType::F32),
             Slot::Scale => self.writes_scale().then_some(DType::F32),
             Slot::Output => Some(self.output_dtype()),
+            _ => None,
         }
     }
 
     /// Elements of an operand: in each of its rows, or, of weight and bias, in all.
     pub const fn length_of(&self, slot: Slot) -> u64 {
         match slot {
-            Slot::Weight | Slot::Bias => self.weight_length(),
-            Slot::Rstd | Slot::Scale => self.groups,
+            Slot::Weight | Slot::Bias | Slot::GradWeight | Slot::GradBias => self.weight_length(),
+            Slot::Rstd | Slot::Scale | Slot::SavedRstd => self.groups,
             Slot::Statistics => match self.shards() {
                 Some(shards) => shards.saturating_mul(2),
                 None => 0,

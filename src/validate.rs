@@ -27,7 +27,54 @@ impl NormSpec {
         self.validate_numbers()?;
         self.validate_dtypes()?;
         self.validate_groups()?;
+        self.validate_backward()?;
         self.validate_combination()
+    }
+
+    fn validate_backward(&self) -> Result<()> {
+        let Some(backward) = &self.backward else { return Ok(()) };
+        let forward = "make the backward pass of a norm by NormSpec::backward";
+        for (argument, expected, actual, remedy, present) in [
+            ("quantized", "none in a backward pass: codes have no gradient", "some", "leave it out", self.quantized.is_some()),
+            ("shard", "a whole norm in a backward pass", "a part of one", "gather the rows", self.shard.is_some()),
+            (
+                "unrounded_sum",
+                "a sum that was normalised as it was written back: a backward pass reads that",
+                "one that was rounded to be written",
+                "write the sum in f32, or leave NormSpec::unrounded out",
+                self.unrounded_sum,
+            ),
+            ("residual", "none in a backward pass, which reads the sum as the input", "one", forward, self.residual.is_some()),
+            ("rstd", "none that is written in a backward pass", "one", "read it by NormSpec::saved_rstd", self.rstd),
+            (
+                "saved_rstd",
+                "none for a LayerNorm, whose mean is found again",
+                "one",
+                "leave it out",
+                backward.saved_rstd && self.centered,
+            ),
+            ("grad_weight", "none without a weight", "one", forward, backward.grad_weight.is_some() && self.weight.is_none()),
+            ("grad_bias", "none without a bias", "one", forward, backward.grad_bias.is_some() && self.bias.is_none()),
+            (
+                "grad_gate",
+                "one where there is a gate, and nowhere else",
+                "other",
+                forward,
+                backward.grad_gate.is_some() != self.gate.is_some(),
+            ),
+            (
+                "accumulate",
+                "gradients of weight or bias to add to",
+                "none",
+                "leave NormSpec::accumulate out",
+                backward.accumulate && !self.has_parameter_gradients(),
+            ),
+        ] {
+            if present {
+                return wrong(argument, expected, actual, remedy);
+            }
+        }
+        Ok(())
     }
 
     fn validate_numbers(&self) -> Result<()> {
@@ -65,6 +112,9 @@ impl NormSpec {
             if let Some(dtype) = self.dtype_of(slot).filter(|dtype| dtype.is_code()) {
                 return wrong(slot.name(), "f32, f16 or bf16", dtype.name(), remedy);
             }
+        }
+        if let Some(dtype) = self.backward.map(|backward| backward.grad_input).filter(|dtype| dtype.is_code()) {
+            return wrong("grad_input", "f32, f16 or bf16", dtype.name(), remedy);
         }
         if self.norm_dtype().is_code() {
             return wrong("output", "f32, f16 or bf16", self.norm_dtype().name(), remedy);

@@ -86,7 +86,7 @@ fn main() -> ExitCode {
     files.sort();
     let count = files.len();
     let mut trials = vec![Trial::test("all files are there", move || {
-        if count == 128 { Ok(()) } else { Err(format!("{count} files instead of 128").into()) }
+        if count == 142 { Ok(()) } else { Err(format!("{count} files instead of 142").into()) }
     })];
     let named = |prefix: &str, file: &Path| format!("{prefix}: {}", file.file_stem().unwrap_or_default().to_string_lossy());
     for file in &files {

@@ -52,11 +52,38 @@ fn check(plan: &Plan, caps: &Caps, layout: &Layout) -> Result<(), TestCaseError>
     }
     prop_assert_eq!(next, plan.rows);
     no_word_has_two_owners(plan)?;
+    every_block_has_room(plan, caps)?;
     prop_assert!(plan.workgroup_size() <= caps.max_invocations);
     prop_assert!(plan.width.is_power_of_two() && plan.width <= plan.order.lanes);
     prop_assert!(plan.bindings.len() <= caps.max_storage_buffers as usize);
     // N2, A3: lanes are a power of two, and all of them are someone's.
     prop_assert_eq!(plan.order.lanes / 2 % plan.width, 0);
+    Ok(())
+}
+
+/// The blocks of a backward pass: each of one chunk, its sums within the scratch buffer, and numbered through.
+fn every_block_has_room(plan: &Plan, caps: &Caps) -> Result<(), TestCaseError> {
+    let Some(blocks) = &plan.blocks else { return Ok(()) };
+    let rows = u64::from(blocks.rows);
+    prop_assert!(rows.is_power_of_two() && blocks.leaf.is_power_of_two() && blocks.leaf <= blocks.rows);
+    prop_assert_eq!(blocks.count, plan.rows.div_ceil(rows));
+    for chunk in &plan.chunks {
+        prop_assert_eq!(chunk.first_row % rows, 0);
+        prop_assert_eq!(u64::from(chunk.params.first_block), chunk.first_row / rows);
+        // Threads of a workgroup, and the memory that they share.
+        prop_assert_eq!(plan.workgroup_size(), blocks.team * plan.rows_at_once);
+    }
+    let Some(channels) = &blocks.channels else {
+        prop_assert_eq!(plan.scratch_bytes(), 0);
+        return Ok(());
+    };
+    let sums = [Slot::GradWeight, Slot::GradBias].into_iter().filter(|slot| plan.spec.dtype_of(*slot).is_some()).count() as u64;
+    let octets = plan.spec.group_length().div_ceil(8);
+    prop_assert_eq!(plan.scratch_bytes(), (blocks.count * plan.spec.groups * sums * octets * 32).max(32));
+    prop_assert!(plan.scratch_bytes() <= caps.max_binding.min(caps.max_buffer));
+    // The dispatch that adds them up has an invocation for every octet of channels.
+    prop_assert!(u64::from(channels.workgroups) * 32 * 8 >= plan.spec.length_of(Slot::Weight));
+    prop_assert!(channels.workgroups <= caps.max_workgroups);
     Ok(())
 }
 
@@ -107,6 +134,31 @@ prop_compose! {
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 3000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_backward_plan_covers_every_row_within_the_limits(
+        caps in any_caps(), hidden in 1u64..40_000, rows in 0u64..50_000, input in dtypes(), weight in dtypes(), grad in dtypes(),
+        kind in 0u8..8, heads in 1u64..40, accumulate in any::<bool>(),
+    ) {
+        let spec = NormSpec::torch(hidden * heads, 1e-6).input(input).weight(weight);
+        let spec = match kind {
+            0 => NormSpec::layer_norm(hidden, 1e-6).dtype(input).backward(),
+            1 => spec.bias(grad).heads(heads).backward(),
+            2 => spec.groups(heads).gate_input(grad).backward(),
+            3 => spec.gate_output(grad).backward(),
+            4 => spec.add_residual(grad).backward().grad_residual_out(grad),
+            5 => spec.backward().saved_rstd().parameter_gradients(grad),
+            6 => spec.without_weight().backward(),
+            _ => spec.query_and_key_heads(heads, heads).backward(),
+        };
+        prop_assume!(spec.validate().is_ok());
+        let spec = if accumulate && spec.dtype_of(Slot::GradWeight).is_some() { spec.accumulate() } else { spec };
+        let layout = Layout::contiguous(&spec, rows);
+        match Plan::new(&spec, &caps, &layout, rows) {
+            Ok(plan) => check(&plan, &caps, &layout)?,
+            Err(error) => prop_assert!(matches!(error, Error::Limit(_)), "{}", error),
+        }
+    }
 
     #[test]
     fn every_plan_covers_every_row_within_the_limits(

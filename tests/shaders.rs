@@ -103,10 +103,32 @@ fn family(add: &mut dyn FnMut(NormSpec, u64)) {
                 }
                 let groups = if hidden == 129 { 3 } else { 4 };
                 all.extend([spec.groups(groups), spec.heads(groups).rstd(), spec.query_and_key_heads(1, groups - 1)]);
+                all.extend(backward(spec, groups));
                 all.into_iter().for_each(|spec| add(spec, 300));
             }
         }
     }
+}
+
+/// Backward passes, in the combinations in which parts meet.
+fn backward(spec: NormSpec, groups: u64) -> Vec<NormSpec> {
+    let dtype = spec.input;
+    let mut all = vec![
+        spec.backward(),
+        spec.without_weight().backward(),
+        spec.bias(DType::F32).backward().accumulate(),
+        spec.backward().parameter_gradients(DType::F32),
+        spec.backward().without_parameter_gradients(),
+        spec.add_residual(dtype).backward().grad_residual_out(DType::F32),
+        spec.gate_input(dtype).backward(),
+        spec.gate_input(dtype).sigmoid().groups(groups).backward(),
+        spec.gate_output(dtype).heads(groups).backward(),
+        spec.gate_output(dtype).bias(dtype).sigmoid().query_and_key_heads(1, groups - 1).backward(),
+    ];
+    if !spec.centered {
+        all.extend([spec.backward().saved_rstd(), spec.partial(spec.hidden / 3).backward()]);
+    }
+    all
 }
 
 fn translate(shader: &Shader) -> Result<(), String> {
@@ -189,7 +211,6 @@ fn o10_params_have_the_layout_of_the_host() {
         let offset = offset_of!(Params, places) + slot as usize * 8;
         [(format!("{slot}_start"), offset), (format!("{slot}_stride"), offset + 4)]
     };
-    let padding = offset_of!(Params, padding);
     let numbers = [
         ("eps", offset_of!(Params, eps)),
         ("eps_fraction", offset_of!(Params, eps_fraction)),
@@ -197,8 +218,8 @@ fn o10_params_have_the_layout_of_the_host() {
         ("weight_offset", offset_of!(Params, weight_offset)),
         ("scale", offset_of!(Params, scale)),
         ("zero", offset_of!(Params, zero)),
-        ("padding_0", padding),
-        ("padding_1", padding + 4),
+        ("first_block", offset_of!(Params, first_block)),
+        ("padding", offset_of!(Params, padding)),
     ];
     let numbers = numbers.map(|(name, offset)| (name.to_owned(), offset));
     let host: Vec<_> = Slot::ALL.into_iter().flat_map(place).chain(numbers).collect();
@@ -211,7 +232,7 @@ fn o10_params_have_the_layout_of_the_host() {
 
 /// The kernels of a plan.
 fn shaders(plan: &Plan) -> impl Iterator<Item = Shader> {
-    plan.first_shader().into_iter().chain([plan.shader()])
+    plan.first_shader().into_iter().chain([plan.shader()]).chain(plan.last_shader())
 }
 
 /// No word that composition replaces survives it; P6: no literal at the edge of the range; N7: no subgroup built-in where the device

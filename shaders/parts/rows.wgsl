@@ -12,12 +12,24 @@ struct Params {
     gate_stride: u32,
     statistics_start: u32,
     statistics_stride: u32,
+    saved_rstd_start: u32,
+    saved_rstd_stride: u32,
+    grad_output_start: u32,
+    grad_output_stride: u32,
+    grad_residual_out_start: u32,
+    grad_residual_out_stride: u32,
     residual_out_start: u32,
     residual_out_stride: u32,
     rstd_start: u32,
     rstd_stride: u32,
     scale_start: u32,
     scale_stride: u32,
+    grad_gate_start: u32,
+    grad_gate_stride: u32,
+    grad_weight_start: u32,
+    grad_weight_stride: u32,
+    grad_bias_start: u32,
+    grad_bias_stride: u32,
     output_start: u32,
     output_stride: u32,
     eps: f32,          // for ordinary rows
@@ -26,8 +38,8 @@ struct Params {
     weight_offset: f32,
     scale: f32, // of quantised output, where it is one for all rows
     zero: u32,  // always 0: see opaque.wgsl
-    padding_0: u32,
-    padding_1: u32,
+    first_block: u32, // of a backward pass: the number of the chunk's first block of rows
+    padding: u32,
 }
 
 // One digit of the number of rows. The host keeps one table of 0 .. 255 and picks entries by dynamic offset, so that a
@@ -45,9 +57,13 @@ struct Row {
     residual: u32,
     gate: u32,
     statistics: u32,
+    saved_rstd: u32,
+    grad_output: u32,
+    grad_residual_out: u32,
     residual_out: u32,
     rstd: u32,
     scale: u32,
+    grad_gate: u32,
     output: u32,
     weight: u32,   // the first of its factors, and of its summands
     number: u32,   // within the chunk
@@ -66,9 +82,13 @@ fn row_at(number: u32, rows: u32) -> Row {
         params.residual_start + token * params.residual_stride + channel,
         params.gate_start + token * params.gate_stride + channel,
         params.statistics_start + token * params.statistics_stride,
+        params.saved_rstd_start + token * params.saved_rstd_stride + group,
+        params.grad_output_start + token * params.grad_output_stride + channel,
+        params.grad_residual_out_start + token * params.grad_residual_out_stride + channel,
         params.residual_out_start + token * params.residual_out_stride + channel,
         params.rstd_start + token * params.rstd_stride + group,
         params.scale_start + token * params.scale_stride + group,
+        params.grad_gate_start + token * params.grad_gate_stride + channel,
         params.output_start + token * params.output_stride + channel,
         weight_of_group(group),
         number,

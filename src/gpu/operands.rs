@@ -76,6 +76,30 @@ impl<'a> Operands<'a> {
         let residual = residual.into();
         Self::new(input, residual).with(Slot::Residual, residual).replacing(Slot::Output)
     }
+    /// What a backward pass reads and writes: the rows that the norm read, the gradient of what it wrote, and a place for the gradient
+    /// of the rows. For [`NormSpec::backward`].
+    pub fn backward(
+        input: impl Into<Operand<'a>>,
+        grad_output: impl Into<Operand<'a>>,
+        grad_input: impl Into<Operand<'a>>,
+    ) -> Self {
+        Self::new(input, grad_input).with(Slot::GradOutput, grad_output.into())
+    }
+    /// A backward pass whose result replaces the gradient that it comes from.
+    pub fn backward_in_place(input: impl Into<Operand<'a>>, gradient: impl Into<Operand<'a>>) -> Self {
+        let gradient = gradient.into();
+        Self::backward(input, gradient, gradient).replacing(Slot::Output)
+    }
+    /// A backward pass whose result replaces the gradient that comes back along the residual stream. For
+    /// [`NormSpec::grad_residual_out`].
+    pub fn backward_onto_stream(
+        input: impl Into<Operand<'a>>,
+        grad_output: impl Into<Operand<'a>>,
+        stream: impl Into<Operand<'a>>,
+    ) -> Self {
+        let stream = stream.into();
+        Self::backward(input, grad_output, stream).with(Slot::GradResidualOut, stream).replacing(Slot::Output)
+    }
     /// The same with a weight.
     pub fn weight(self, weight: impl Into<Operand<'a>>) -> Self {
         self.with(Slot::Weight, weight.into())
@@ -112,6 +136,31 @@ impl<'a> Operands<'a> {
     /// The same with a place for the scale of each row's codes. For [`NormSpec::quantized`].
     pub fn scale(self, scale: impl Into<Operand<'a>>) -> Self {
         self.with(Slot::Scale, scale.into())
+    }
+    /// The same with the scale of each row, as the forward pass wrote it. For [`NormSpec::saved_rstd`].
+    pub fn saved_rstd(self, rstd: impl Into<Operand<'a>>) -> Self {
+        self.with(Slot::SavedRstd, rstd.into())
+    }
+    /// The same with the gradient of the sum that was written back. For [`NormSpec::grad_residual_out`].
+    pub fn grad_residual_out(self, grad_residual_out: impl Into<Operand<'a>>) -> Self {
+        self.with(Slot::GradResidualOut, grad_residual_out.into())
+    }
+    /// The same with a place for the gradient of the gate. For [`NormSpec::backward`] of a norm with a gate.
+    pub fn grad_gate(self, grad_gate: impl Into<Operand<'a>>) -> Self {
+        self.with(Slot::GradGate, grad_gate.into())
+    }
+    /// The same with a gate that its gradient replaces.
+    pub fn grad_gate_in_place(self, gate: impl Into<Operand<'a>>) -> Self {
+        let gate = gate.into();
+        self.gate(gate).grad_gate(gate).replacing(Slot::GradGate)
+    }
+    /// The same with a place for the gradient of the weight. For [`NormSpec::backward`].
+    pub fn grad_weight(self, grad_weight: impl Into<Operand<'a>>) -> Self {
+        self.with(Slot::GradWeight, grad_weight.into())
+    }
+    /// The same with a place for the gradient of the bias. For [`NormSpec::backward`].
+    pub fn grad_bias(self, grad_bias: impl Into<Operand<'a>>) -> Self {
+        self.with(Slot::GradBias, grad_bias.into())
     }
     /// The same with any operand, by its name.
     pub fn with(mut self, slot: Slot, operand: Operand<'a>) -> Self {
@@ -161,6 +210,9 @@ impl<'a> Operands<'a> {
             (Slot::Output, Slot::Input, "in_place", true),
             (Slot::Output, Slot::Residual, "onto_residual", spec.adds_after()),
             (Slot::ResidualOut, Slot::Residual, "residual_in_place", true),
+            (Slot::Output, Slot::GradOutput, "backward_in_place", true),
+            (Slot::Output, Slot::GradResidualOut, "backward_onto_stream", true),
+            (Slot::GradGate, Slot::Gate, "grad_gate_in_place", true),
         ] {
             if applies && layout.is_over(output, input) && self.replacing.get(output).is_none() {
                 return Err(Error::Aliasing(Detail::new(

@@ -3,7 +3,7 @@
 use super::call::checked;
 use super::pipelines::Compiler;
 use crate::error::{Error, Result};
-use crate::plan::{Params, Plan};
+use crate::plan::{Binding, Params};
 use crate::shader::{Bound, Shader};
 
 /// Bytes of a digit of the number of rows, as it is bound.
@@ -19,8 +19,8 @@ pub(crate) struct Pipeline {
 }
 
 impl Pipeline {
-    pub async fn compile(device: &wgpu::Device, plan: &Plan, shader: &Shader, compiler: &Compiler) -> Result<Self> {
-        let entries = layout_entries(plan, shader);
+    pub async fn compile(device: &wgpu::Device, bindings: &[Binding], shader: &Shader, compiler: &Compiler) -> Result<Self> {
+        let entries = layout_entries(bindings, shader);
         let label = Some(shader.label.as_str());
         let compiled = checked(device, "create_compute_pipeline", || {
             let layout_of_bindings =
@@ -66,7 +66,7 @@ fn shader_module(device: &wgpu::Device, text: wgpu::ShaderModuleDescriptor<'_>, 
     }
 }
 
-fn layout_entries(plan: &Plan, shader: &Shader) -> Vec<wgpu::BindGroupLayoutEntry> {
+fn layout_entries(bindings: &[Binding], shader: &Shader) -> Vec<wgpu::BindGroupLayoutEntry> {
     let uniform = wgpu::BufferBindingType::Uniform;
     let entry = |(number, bound): (usize, &Bound)| {
         let (ty, has_dynamic_offset, min_binding_size) = match *bound {
@@ -74,7 +74,7 @@ fn layout_entries(plan: &Plan, shader: &Shader) -> Vec<wgpu::BindGroupLayoutEntr
             Bound::RowDigit(_) => (uniform, true, DIGIT_BYTES),
             Bound::Scratch => (wgpu::BufferBindingType::Storage { read_only: false }, false, 32),
             Bound::Storage(index) => {
-                let binding = &plan.bindings[index];
+                let binding = &bindings[index];
                 let ty = wgpu::BufferBindingType::Storage { read_only: !binding.writable };
                 (ty, false, if binding.wide { 16 } else { 4 })
             }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::device::Gpu;
 use super::pipeline::Pipeline;
 use crate::error::{Detail, Error, Result};
-use crate::plan::Plan;
+use crate::plan::{Binding, Plan};
 use crate::shader::Shader;
 
 /// How kernels are compiled.
@@ -64,8 +64,13 @@ impl Pipelines {
 }
 
 impl Compiler {
-    async fn compile(&self, device: &wgpu::Device, plan: &Plan, shader: &Shader) -> Result<(Pipeline, Option<CompileTime>)> {
-        let pipeline = Pipeline::compile(device, plan, shader, self);
+    async fn compile(
+        &self,
+        device: &wgpu::Device,
+        bindings: &[Binding],
+        shader: &Shader,
+    ) -> Result<(Pipeline, Option<CompileTime>)> {
+        let pipeline = Pipeline::compile(device, bindings, shader, self);
         // A browser has no such clock, and compiles when it likes.
         #[cfg(target_arch = "wasm32")]
         return Ok((pipeline.await?, None));
@@ -77,10 +82,10 @@ impl Compiler {
         }
     }
 
-    /// The kernel with the fault in it. Of the two kernels of a split norm one may go without.
+    /// The kernel with the fault in it. Of two kernels one may go without.
     fn broken(&self, plan: &Plan, mut shader: Shader) -> Result<Shader> {
         if let Some(Fault { from, to }) = self.fault.as_deref() {
-            if !shader.wgsl.contains(from) && plan.pieces == 1 {
+            if !shader.wgsl.contains(from) && plan.pieces == 1 && plan.last_dispatch().is_none() {
                 return Err(Error::Plan(Detail::new("fault", "text of the kernel", from, "copy it from the shader")));
             }
             shader.wgsl = shader.wgsl.replace(from, to);
@@ -144,15 +149,15 @@ impl Gpu {
         self.shared.pipelines.lock().slowest.clone()
     }
 
-    /// The pipeline of one of a plan's kernels, compiled on first use.
-    pub(super) async fn pipeline(&self, plan: &Plan, shader: Shader) -> Result<Arc<Pipeline>> {
+    /// The pipeline of one of a plan's kernels with these bindings, compiled on first use.
+    pub(super) async fn pipeline(&self, plan: &Plan, bindings: &[Binding], shader: Shader) -> Result<Arc<Pipeline>> {
         let shader = self.compiler.broken(plan, shader)?;
         let kernel = (shader.wgsl.clone(), self.compiler.runtime_checks);
         let pipelines = &self.shared.pipelines;
         if let Some(found) = pipelines.lock().kernels.get(&kernel) {
             return Ok(found.clone());
         }
-        let (pipeline, time) = self.compiler.compile(&self.shared.device, plan, &shader).await?;
+        let (pipeline, time) = self.compiler.compile(&self.shared.device, bindings, &shader).await?;
         let mut compiled = pipelines.lock();
         if let Some(time) = time
             && compiled.slowest.as_ref().is_none_or(|slowest| slowest.time < time.time)

@@ -8,15 +8,16 @@ use super::operands::Operands;
 use super::pipeline::{DIGIT_BYTES, Pipeline};
 use super::transfer::filled_buffer;
 use crate::error::{Detail, Error, Result};
-use crate::plan::{Params, Plan};
+use crate::plan::{Binding, Chunk, Params, Plan};
 use crate::shader::Bound;
 
 /// A norm bound to buffers up to a number of rows. Recording it allocates nothing, submits nothing, polls nothing, and cannot
 /// make the encoder's `finish` fail.
 ///
 /// Of the device's memory it holds [`Plan::held_bytes`]: a uniform of a few hundred bytes for each chunk of rows, of which there is
-/// one unless an operand is larger than a binding may be; and where rows are split, the sums of their pieces. On the host it holds a bind group a chunk, and with it the caller's
-/// buffers, which live as long as this does. The kernel is the [`Gpu`]'s, shared by all norms that have the same text.
+/// one unless an operand is larger than a binding may be; and where rows are split, the sums of their pieces; in a backward pass, the
+/// sums of its blocks. On the host it holds a bind group a chunk, and with it the caller's buffers, which live as long as this does. The
+/// kernel is the [`Gpu`]'s, shared by all norms that have the same text.
 #[derive(Debug)]
 pub struct Prepared {
     gpu: Gpu,
@@ -25,32 +26,44 @@ pub struct Prepared {
     pipelines: Vec<Arc<Pipeline>>,
     /// One a chunk.
     bind_groups: Vec<wgpu::BindGroup>,
+    /// What adds up the blocks of a backward pass, after all chunks.
+    last: Option<(Arc<Pipeline>, wgpu::BindGroup)>,
 }
 
 impl Prepared {
     pub(super) async fn new(gpu: &Gpu, plan: Plan, operands: &Operands<'_>) -> Result<Self> {
-        // Case K8: zero rows need neither a buffer nor a bind group.
-        if plan.chunks.is_empty() {
-            return Ok(Self { gpu: gpu.clone(), plan, pipelines: Vec::new(), bind_groups: Vec::new() });
+        // Case K8: zero rows need neither a buffer nor a bind group. Their sums are zero (case F3), and written.
+        if plan.params().next().is_none() {
+            return Ok(Self { gpu: gpu.clone(), plan, pipelines: Vec::new(), bind_groups: Vec::new(), last: None });
         }
         let mut pipelines = Vec::new();
-        for shader in plan.first_shader().into_iter().chain([plan.shader()]) {
-            pipelines.push(gpu.pipeline(&plan, shader).await?);
+        for shader in plan.first_shader().into_iter().chain([plan.shader()]).filter(|_| !plan.chunks.is_empty()) {
+            pipelines.push(gpu.pipeline(&plan, &plan.bindings, shader).await?);
         }
+        let last = match (plan.last_dispatch(), plan.last_shader()) {
+            (Some(channels), Some(shader)) => Some(gpu.pipeline(&plan, &channels.bindings, shader).await?),
+            _ => None,
+        };
         let step = plan.params_step();
-        let mut contents = Vec::with_capacity(plan.chunks.len() * step as usize);
-        for chunk in &plan.chunks {
-            contents.extend_from_slice(bytemuck::bytes_of(&chunk.params));
+        let mut contents = Vec::new();
+        for params in plan.params() {
+            contents.extend_from_slice(bytemuck::bytes_of(params));
             contents.resize(contents.len().next_multiple_of(step as usize), 0);
         }
         let params = filled_buffer(gpu.device(), "wgpu-rmsnorm params", wgpu::BufferUsages::UNIFORM, &contents).await?;
         let scratch = scratch(gpu, &plan).await?;
-        let own = Own { params: &params, step, scratch: scratch.as_ref() };
         let buffers = operands.buffers();
+        let own = Own { gpu, plan: &plan, params: &params, step, scratch: scratch.as_ref(), buffers: &buffers };
         let bound = checked(gpu.device(), "create_bind_group", || {
-            (0..plan.chunks.len()).map(|index| bind_group(gpu, &plan, &pipelines[0], &own, &buffers, index)).collect()
+            let of_chunk = |(index, chunk)| own.bind_group(&pipelines[0], &plan.bindings, chunk, index);
+            let of_chunks: Vec<_> = plan.chunks.iter().enumerate().map(of_chunk).collect();
+            let of_last = last.zip(plan.last_dispatch()).map(|(pipeline, channels)| {
+                let bind_group = own.bind_group(&pipeline, &channels.bindings, &channels.chunk, plan.chunks.len());
+                (pipeline, bind_group)
+            });
+            (of_chunks, of_last)
         });
-        let bind_groups = bound.await.map_err(|error| match error {
+        let (bind_groups, last) = bound.await.map_err(|error| match error {
             // Sizes, usages and alignments were checked: what is left is where the buffers come from.
             Error::Wgpu { message, .. } => Error::Buffer(Detail::new(
                 "operands",
@@ -60,7 +73,7 @@ impl Prepared {
             )),
             other => other,
         })?;
-        Ok(Self { gpu: gpu.clone(), plan, pipelines, bind_groups })
+        Ok(Self { gpu: gpu.clone(), plan, pipelines, bind_groups, last })
     }
 
     /// What was chosen, and why.
@@ -82,22 +95,34 @@ impl Prepared {
                 "prepare for as many rows as will ever come",
             )));
         }
-        // Case K9: a dispatch of nothing has crashed machines.
-        if rows == 0 {
-            return Ok(());
-        }
         for (chunk, bind_group) in self.plan.chunks.iter().zip(&self.bind_groups) {
+            // Case K9: a dispatch of nothing has crashed machines.
             let Some(left) = rows.checked_sub(chunk.first_row).filter(|&left| left > 0) else { break };
             let covered = left.min(chunk.rows);
-            let offsets = Plan::digits_of(self.plan.inner_rows(covered)).map(|digit| digit * self.gpu.uniform_step() as u32);
-            let [x, y] = self.plan.grid(chunk, covered);
+            let grid = self.plan.grid(chunk, covered);
             for pipeline in &self.pipelines {
-                pass.set_pipeline(&pipeline.pipeline);
-                pass.set_bind_group(0, bind_group, &offsets);
-                pass.dispatch_workgroups(x, y, 1);
+                self.dispatch(pass, pipeline, bind_group, covered, grid);
             }
         }
+        // Without rows too: the gradients of weight and bias are zero then, and not what was there (case F3).
+        if let (Some((pipeline, bind_group)), Some(channels)) = (&self.last, self.plan.last_dispatch()) {
+            self.dispatch(pass, pipeline, bind_group, rows, [channels.workgroups, 1]);
+        }
         Ok(())
+    }
+
+    fn dispatch(
+        &self,
+        pass: &mut wgpu::ComputePass<'_>,
+        pipeline: &Pipeline,
+        bind_group: &wgpu::BindGroup,
+        rows: u64,
+        [x, y]: [u32; 2],
+    ) {
+        let offsets = Plan::digits_of(self.plan.inner_rows(rows)).map(|digit| digit * self.gpu.uniform_step() as u32);
+        pass.set_pipeline(&pipeline.pipeline);
+        pass.set_bind_group(0, bind_group, &offsets);
+        pass.dispatch_workgroups(x, y, 1);
     }
 
     /// Records the norm of the first `rows` rows into a compute pass of its own. The caller submits.
@@ -110,12 +135,40 @@ impl Prepared {
     }
 }
 
-/// What a prepared norm has of its own.
+/// What bind groups are made of.
 struct Own<'a> {
+    gpu: &'a Gpu,
+    plan: &'a Plan,
     params: &'a wgpu::Buffer,
     /// Bytes from one chunk's params to the next.
     step: u64,
     scratch: Option<&'a wgpu::Buffer>,
+    buffers: &'a [&'a wgpu::Buffer],
+}
+
+impl Own<'_> {
+    /// The bindings of a chunk, whose uniform is the `number`th. The two kernels of a split norm have the same.
+    fn bind_group(&self, pipeline: &Pipeline, bindings: &[Binding], chunk: &Chunk, number: usize) -> wgpu::BindGroup {
+        let bind = |at: usize, buffer, offset, size| wgpu::BindGroupEntry {
+            binding: at as u32,
+            resource: wgpu::BindingResource::Buffer(wgpu::BufferBinding { buffer, offset, size: wgpu::BufferSize::new(size) }),
+        };
+        let entry = |(at, bound): (usize, &Bound)| match *bound {
+            Bound::Params => bind(at, self.params, number as u64 * self.step, size_of::<Params>() as u64),
+            Bound::Scratch => bind(at, self.scratch.unwrap_or(self.params), 0, self.plan.scratch_bytes()),
+            Bound::RowDigit(_) => bind(at, self.gpu.digits(), 0, DIGIT_BYTES),
+            Bound::Storage(index) => {
+                let (offset, size) = chunk.ranges[index];
+                bind(at, self.buffers[bindings[index].buffer as usize], offset, size)
+            }
+        };
+        let entries: Vec<_> = pipeline.bindings.iter().enumerate().map(entry).collect();
+        self.gpu.device().create_bind_group(&wgpu::BindGroupDescriptor {
+            label: Some("wgpu-rmsnorm"),
+            layout: &pipeline.layout,
+            entries: &entries,
+        })
+    }
 }
 
 /// The buffer in which the pieces of rows leave their sums.
@@ -130,34 +183,4 @@ async fn scratch(gpu: &Gpu, plan: &Plan) -> Result<Option<wgpu::Buffer>> {
         mapped_at_creation: false,
     };
     checked(gpu.device(), "create_buffer", || gpu.device().create_buffer(&descriptor)).await.map(Some)
-}
-
-/// The bindings of a chunk. The two kernels of a split norm have the same.
-fn bind_group(
-    gpu: &Gpu,
-    plan: &Plan,
-    pipeline: &Pipeline,
-    own: &Own<'_>,
-    buffers: &[&wgpu::Buffer],
-    chunk: usize,
-) -> wgpu::BindGroup {
-    let bind = |number: usize, buffer, offset, size| wgpu::BindGroupEntry {
-        binding: number as u32,
-        resource: wgpu::BindingResource::Buffer(wgpu::BufferBinding { buffer, offset, size: wgpu::BufferSize::new(size) }),
-    };
-    let entry = |(number, bound): (usize, &Bound)| match *bound {
-        Bound::Params => bind(number, own.params, chunk as u64 * own.step, size_of::<Params>() as u64),
-        Bound::Scratch => bind(number, own.scratch.unwrap_or(own.params), 0, plan.scratch_bytes()),
-        Bound::RowDigit(_) => bind(number, gpu.digits(), 0, DIGIT_BYTES),
-        Bound::Storage(index) => {
-            let (offset, size) = plan.chunks[chunk].ranges[index];
-            bind(number, buffers[plan.bindings[index].buffer as usize], offset, size)
-        }
-    };
-    let entries: Vec<_> = pipeline.bindings.iter().enumerate().map(entry).collect();
-    gpu.device().create_bind_group(&wgpu::BindGroupDescriptor {
-        label: Some("wgpu-rmsnorm"),
-        layout: &pipeline.layout,
-        entries: &entries,
-    })
 }

@@ -15,6 +15,9 @@ use crate::plan::Force;
 use crate::slot::{BySlot, Slot};
 use crate::values::{Slice, Values};
 
+/// What a buffer that is written and read back must be usable for.
+const OUTPUT: wgpu::BufferUsages = wgpu::BufferUsages::STORAGE.union(wgpu::BufferUsages::COPY_SRC);
+
 /// Uploads the inputs, runs the norm and reads what it wrote, in batches of rows that fit the device's buffers.
 pub(super) async fn run(norm: &Norm, inputs: &Inputs<'_>, force: Force) -> Result<Outputs> {
     let (gpu, spec) = (norm.gpu(), norm.spec());
@@ -31,13 +34,29 @@ pub(super) async fn run(norm: &Norm, inputs: &Inputs<'_>, force: Force) -> Resul
         )));
     }
     let mut channels: BySlot<wgpu::Buffer> = BySlot::default();
-    for (slot, values) in inputs.iter().filter(|(slot, _)| !slot.is_by_row()) {
+    for (slot, values) in inputs.iter().filter(|(slot, _)| !slot.is_by_row() && !slot.is_written()) {
         channels.set(slot, Some(upload(gpu, slot, values).await?));
     }
     let mut written: BySlot<Vec<u8>> = BySlot::default();
+    let sums: Vec<_> = Slot::ALL.into_iter().filter(|slot| slot.is_parameter_gradient()).collect();
+    for (slot, dtype) in sums.iter().filter_map(|slot| Some((*slot, spec.dtype_of(*slot)?))) {
+        let buffer = match inputs.get(slot) {
+            Some(values) => filled_buffer(gpu.device(), slot.name(), OUTPUT, values.bytes()).await?,
+            None => empty_buffer(gpu, slot, spec.length_of(slot) * dtype.size()).await?,
+        };
+        channels.set(slot, Some(buffer));
+    }
     for first in (0..rows).step_by(batch.max(1) as usize) {
         let rows = first..(first + batch).min(rows);
+        // Sums over all rows go on from batch to batch.
+        let norm = if first > 0 && spec.has_parameter_gradients() { &gpu.norm(spec.accumulate())? } else { norm };
         run_batch(norm, &inputs.rows(spec, rows.clone()), &channels, rows.end - rows.start, force, &mut written).await?;
+    }
+    for (slot, buffer) in channels.iter().filter(|(slot, _)| slot.is_parameter_gradient()) {
+        let bytes = spec.length_of(slot) * spec.dtype_of(slot).map_or(0, |dtype| dtype.size());
+        let mut sum = Vec::new();
+        read_into(gpu, new_encoder(gpu).await?, buffer, 0..bytes, &mut sum).await?;
+        written.set(slot, Some(sum));
     }
     let values = |slot: Slot| {
         let dtype = spec.dtype_of(slot)?;
@@ -60,7 +79,7 @@ async fn run_batch(
     for (slot, values) in inputs.iter().filter(|(slot, _)| slot.is_by_row()) {
         buffers.set(slot, Some(upload(gpu, slot, values).await?));
     }
-    let outputs = Slot::ALL.into_iter().filter(|slot| slot.is_written());
+    let outputs = Slot::ALL.into_iter().filter(|slot| slot.is_written() && slot.is_by_row());
     for (slot, dtype) in outputs.filter_map(|slot| Some((slot, spec.dtype_of(slot)?))) {
         buffers.set(slot, Some(empty_buffer(gpu, slot, rows * spec.dense_stride(slot) * dtype.size()).await?));
     }
@@ -70,7 +89,7 @@ async fn run_batch(
     let mut encoder = new_encoder(gpu).await?;
     prepared.record_in(&mut encoder, rows)?;
     let mut encoder = Some(encoder);
-    for (slot, buffer) in buffers.iter().filter(|(slot, _)| slot.is_written()) {
+    for (slot, buffer) in buffers.iter().filter(|(slot, _)| slot.is_written() && slot.is_by_row()) {
         let Some(dtype) = spec.dtype_of(slot) else { continue };
         // Behind the norm, and then behind what was submitted.
         let encoder = match encoder.take() {
@@ -97,7 +116,7 @@ async fn empty_buffer(gpu: &Gpu, slot: Slot, bytes: u64) -> Result<wgpu::Buffer>
     let descriptor = wgpu::BufferDescriptor {
         label: Some(slot.name()),
         size: bytes.next_multiple_of(16).max(16),
-        usage: wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC,
+        usage: OUTPUT,
         mapped_at_creation: false,
     };
     checked(gpu.device(), "create_buffer", || gpu.device().create_buffer(&descriptor)).await

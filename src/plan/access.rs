@@ -60,7 +60,7 @@ impl AccessMap {
             map.0[operand.slot as usize] =
                 natural(&operand, spec, rows).min(widest.unwrap_or(Access::Wide)).max(narrowest(operand.dtype));
         }
-        if map.get(Slot::Output) == Access::Element {
+        if map.get(Slot::Output) == Access::Element && spec.backward.is_none() {
             // Odd rows are written from their first whole word, and so every operand is read from an odd element.
             for operand in layout.operands(spec) {
                 map.0[operand.slot as usize] = narrowest(operand.dtype);

@@ -53,21 +53,39 @@ struct Limits {
     alignment: u64,
 }
 
-/// Cuts the rows into chunks that the limits allow and places every operand in a binding.
+impl Limits {
+    fn new(caps: &Caps) -> Self {
+        Self {
+            binding: caps.max_binding.min(MOST_BYTES),
+            alignment: u64::from(caps.storage_alignment).max(WIDE).next_power_of_two(),
+        }
+    }
+}
+
+/// What may not be cut.
+pub(super) struct Unit {
+    /// Rows that stay together: chunks have a multiple of them.
+    pub rows: u64,
+    /// Such units that a workgroup takes.
+    pub groups: u64,
+    /// Storage buffers that the kernel needs besides.
+    pub reserved: u32,
+}
+
+/// Cuts the rows into chunks that the limits allow and places every operand of the rows in a binding. (Those of the sums over all
+/// rows: [`bind_channels`].)
 pub(super) fn bind(
     spec: &NormSpec,
     caps: &Caps,
     layout: &Layout,
     rows: u64,
-    rows_a_group: u64,
+    unit: Unit,
     access: &AccessMap,
 ) -> Result<(Vec<Binding>, Vec<Chunk>)> {
-    let operands = layout.operands(spec);
-    let limits = Limits {
-        binding: caps.max_binding.min(MOST_BYTES),
-        alignment: u64::from(caps.storage_alignment).max(WIDE).next_power_of_two(),
-    };
-    let chunk_rows = rows_that_fit(spec, caps, &operands, &limits, rows_a_group)?;
+    let mut operands = layout.operands(spec);
+    operands.retain(|operand| !operand.slot.is_parameter_gradient());
+    let limits = Limits::new(caps);
+    let chunk_rows = rows_that_fit(spec, caps, &operands, &limits, &unit)?;
     if rows.div_ceil(chunk_rows) > MOST_CHUNKS {
         return Err(Error::Limit(Detail::new(
             "rows",
@@ -79,18 +97,35 @@ pub(super) fn bind(
     let pieces: Vec<(u64, u64)> =
         (0..rows.div_ceil(chunk_rows)).map(|c| (c * chunk_rows, chunk_rows.min(rows - c * chunk_rows))).collect();
     let bindings = bindings(&operands, &pieces, &limits, access);
-    let most = caps.max_storage_buffers.min(MOST_STORAGE_BUFFERS);
+    let most = caps.max_storage_buffers.min(MOST_STORAGE_BUFFERS).saturating_sub(unit.reserved);
     if bindings.len() > most as usize {
         let names: Vec<_> = bindings.iter().map(|binding| binding.name.name()).collect();
+        let remedy = match spec.backward {
+            Some(backward) if backward.saved_rstd => {
+                "leave saved_rstd out: it is found again; or let a gradient replace what it comes from"
+            }
+            Some(_) => "let a gradient replace what it comes from in place, or place several operands in one buffer",
+            None => "let outputs replace input or residual in place, or leave one out",
+        };
         return Err(Error::Limit(Detail::new(
             "operands",
             format!("at most {most} storage buffers"),
             format!("{}: {}", names.len(), names.join(", ")),
-            "let outputs replace input or residual in place, or leave one out",
+            remedy,
         )));
     }
     let chunks = pieces.iter().map(|&piece| chunk(spec, &operands, &bindings, piece, &limits)).collect::<Result<_>>()?;
     Ok((bindings, chunks))
+}
+
+/// Places the sums over all rows in bindings of their own.
+pub(super) fn bind_channels(spec: &NormSpec, caps: &Caps, layout: &Layout, access: &AccessMap) -> Result<(Vec<Binding>, Chunk)> {
+    let mut operands = layout.operands(spec);
+    operands.retain(|operand| operand.slot.is_parameter_gradient());
+    let limits = Limits::new(caps);
+    let bindings = bindings(&operands, &[(0, 1)], &limits, access);
+    let chunk = chunk(spec, &operands, &bindings, (0, 1), &limits)?;
+    Ok((bindings, chunk))
 }
 
 /// The bindings. Operands in a written operand's buffer are bound writable, and where two such ranges would overlap in any
@@ -165,7 +200,7 @@ fn span(operand: &Operand, (first_row, rows): (u64, u64), limits: &Limits) -> (u
     (start / limits.alignment * limits.alignment, end.next_multiple_of(4))
 }
 
-fn rows_that_fit(spec: &NormSpec, caps: &Caps, operands: &[Operand], limits: &Limits, rows_a_group: u64) -> Result<u64> {
+fn rows_that_fit(spec: &NormSpec, caps: &Caps, operands: &[Operand], limits: &Limits, unit: &Unit) -> Result<u64> {
     let mut fit = 1 << 30;
     for operand in operands {
         let row = operand.length * operand.dtype.size();
@@ -184,6 +219,7 @@ fn rows_that_fit(spec: &NormSpec, caps: &Caps, operands: &[Operand], limits: &Li
         }
     }
     // Pairs that share words may begin one row before the chunk.
+    let rows_a_group = unit.rows * unit.groups;
     let groups = u64::from(caps.max_workgroups).saturating_mul(u64::from(caps.max_workgroups));
     let by_grid = groups.min(u64::from(u32::MAX) / rows_a_group) * rows_a_group / spec.groups;
     let fit = fit.min(by_grid.saturating_sub(u64::from(rows_a_group > 1 && spec.groups == 1)));
@@ -195,6 +231,18 @@ fn rows_that_fit(spec: &NormSpec, caps: &Caps, operands: &[Operand], limits: &Li
             "pass the limits of a device, or make fewer groups",
         )));
     }
+    if spec.backward.is_some() {
+        return whole_blocks(fit, unit.rows);
+    }
     // A multiple of 8 where there is a choice keeps chunks alike.
     Ok(if fit >= 8 { fit / 8 * 8 } else { fit })
+}
+
+/// Chunks of a backward pass have whole blocks.
+fn whole_blocks(fit: u64, block: u64) -> Result<u64> {
+    if fit >= block {
+        return Ok(fit / block * block);
+    }
+    let expected = format!("bindings that hold the {block} rows of a block");
+    Err(Error::Limit(Detail::new("rows", expected, format!("room for {fit}"), "open the device with the adapter's limits")))
 }

@@ -91,8 +91,8 @@ impl Layout {
     }
 
     /// Whether an output lies over an input as one of the in-place forms has it.
-    fn replaces(&self, output: Slot, input: Slot, adds_after: bool) -> bool {
-        may_replace(output, input, adds_after) && self.is_over(output, input)
+    fn replaces(&self, output: Slot, input: Slot, spec: &NormSpec) -> bool {
+        may_replace(output, input, spec) && self.is_over(output, input)
     }
 
     /// The operands that the spec has, the output last.
@@ -127,21 +127,16 @@ impl Layout {
         for operand in &operands {
             operand.validate(rows)?;
         }
-        let output = spec.output_dtype();
-        if self.is_over(Slot::Output, Slot::Input) && (spec.input != output || spec.is_stats()) {
-            let actual = if spec.is_stats() { "statistics" } else { output.name() };
-            return Err(Error::Aliasing(Detail::new(
-                "output",
-                format!("{}, to lie over the input", spec.input),
-                actual,
-                "give the output a buffer of its own",
-            )));
+        for output in Slot::ALL.into_iter().filter(|slot| slot.is_written()) {
+            for input in Slot::ALL.into_iter().filter(|slot| may_replace(output, *slot, spec) && self.is_over(output, *slot)) {
+                dtypes_agree(spec, output, input)?;
+            }
         }
         // Every output against every input, and against the outputs after it.
         for (index, output) in operands.iter().enumerate().filter(|(_, o)| o.slot.is_written()) {
             for (other_index, other) in operands.iter().enumerate() {
                 let pair_is_due = !other.slot.is_written() || other_index > index;
-                if rows == 0 || !pair_is_due || self.replaces(output.slot, other.slot, spec.adds_after()) {
+                if rows == 0 || !pair_is_due || self.replaces(output.slot, other.slot, spec) {
                     continue;
                 }
                 if other.place.buffer == output.place.buffer && other.overlaps(output, rows) {
@@ -160,18 +155,30 @@ impl From<BySlot<Placement>> for Layout {
 }
 
 /// Whether there is an in-place form in which this output lies over this input.
-fn may_replace(output: Slot, input: Slot, adds_after: bool) -> bool {
+fn may_replace(output: Slot, input: Slot, spec: &NormSpec) -> bool {
     match (output, input) {
         (Slot::Output, Slot::Input) | (Slot::ResidualOut, Slot::Residual) => true,
-        (Slot::Output, Slot::Residual) => adds_after,
+        (Slot::Output, Slot::Residual) => spec.adds_after(),
+        (Slot::Output, Slot::GradOutput | Slot::GradResidualOut) | (Slot::GradGate, Slot::Gate) => spec.backward.is_some(),
         _ => false,
     }
+}
+
+/// What replaces an operand has its dtype.
+fn dtypes_agree(spec: &NormSpec, output: Slot, input: Slot) -> Result<()> {
+    let (Some(dtype), Some(replaced)) = (spec.dtype_of(output), spec.dtype_of(input)) else { return Ok(()) };
+    if dtype == replaced && !spec.is_stats() {
+        return Ok(());
+    }
+    let actual = if spec.is_stats() { "statistics" } else { dtype.name() };
+    let expected = format!("{replaced}, to lie over the {input}");
+    Err(Error::Aliasing(Detail::new(output.name(), expected, actual, format!("give the {output} a buffer of its own"))))
 }
 
 /// The error for an output that lies over another operand.
 fn overlap(spec: &NormSpec, rows: u64, output: &Operand, other: &Operand) -> Error {
     let span = |o: &Operand| format!("bytes {}..{}", o.place.offset, o.end(rows).unwrap_or(u64::MAX));
-    let in_place = may_replace(output.slot, other.slot, spec.adds_after());
+    let in_place = may_replace(output.slot, other.slot, spec);
     Error::Aliasing(Detail::new(
         other.slot.name(),
         format!("no overlap with the {} at {}", output.slot, span(output)),

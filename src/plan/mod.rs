@@ -5,6 +5,7 @@
 
 mod access;
 mod bind;
+mod blocks;
 mod caps;
 mod explain;
 mod force;
@@ -21,6 +22,8 @@ mod tuned;
 pub use crate::slot::Slot;
 pub use access::{Access, AccessMap};
 pub use bind::{Binding, Chunk};
+pub use blocks::{Blocks, Channels};
+pub(crate) use blocks::{CHANNEL_GROUP, group_octets, sums};
 pub use caps::{Caps, DeviceKind, Rungs};
 pub use force::{Force, Reduction};
 pub(crate) use keep::shares_channels;
@@ -122,6 +125,8 @@ pub struct Plan {
     pub shared_words: SharedWords,
     /// How each operand is accessed.
     pub access: AccessMap,
+    /// The blocks of a backward pass.
+    pub blocks: Option<Blocks>,
     /// What is bound, in the order of the binding numbers.
     pub bindings: Vec<Binding>,
     /// The dispatches: one a chunk of rows. None where there are no rows.
@@ -162,6 +167,9 @@ impl Plan {
         let order = tuned_order.unwrap_or(own_order);
         let layout = &layout.with_strides_that_matter(spec, rows);
         let access = AccessMap::new(spec, layout, rows, force.access);
+        if spec.backward.is_some() {
+            return Self::backward(spec, caps, layout, rows, force, order, access);
+        }
         let shared_words = SharedWords::new(spec, layout, rows, access.get(Slot::Output));
 
         let widest = u64::from(caps.max_invocations.max(1))
@@ -177,7 +185,8 @@ impl Plan {
         }
 
         let rows_a_group = shares.rows_at_once * shares.rounds;
-        let (bindings, chunks) = bind::bind(spec, caps, layout, rows, rows_a_group, &access)?;
+        let unit = bind::Unit { rows: 1, groups: rows_a_group, reserved: 0 };
+        let (bindings, chunks) = bind::bind(spec, caps, layout, rows, unit, &access)?;
         Ok(Self {
             spec: *spec,
             rows,
@@ -194,6 +203,7 @@ impl Plan {
             reduction: shares.reduction,
             shared_words,
             access,
+            blocks: None,
             bindings,
             chunks,
             caps: *caps,
@@ -203,9 +213,47 @@ impl Plan {
         })
     }
 
+    /// Plans a backward pass.
+    fn backward(
+        spec: &NormSpec,
+        caps: &Caps,
+        layout: &Layout,
+        rows: u64,
+        force: Force,
+        order: Order,
+        access: AccessMap,
+    ) -> Result<Self> {
+        let shared = blocks::share(spec, caps, layout, rows, &force, &order, &access)?;
+        let shares_words = blocks::shares_words(spec, &access);
+        Ok(Self {
+            spec: *spec,
+            rows,
+            rung: shared.rung,
+            order,
+            width: shared.width as u32,
+            rows_at_once: shared.teams as u32,
+            rounds: shared.blocks.rows,
+            kept: 0,
+            is_alone: shared.is_alone,
+            fills_subgroups: false,
+            pieces: 1,
+            piece_blocks: order.blocks() as u32,
+            reduction: (!shared.is_alone).then_some(Reduction::Workgroup),
+            shared_words: if shares_words { SharedWords::Everywhere } else { SharedWords::No },
+            access,
+            blocks: Some(shared.blocks),
+            bindings: shared.bindings,
+            chunks: shared.chunks,
+            caps: *caps,
+            force,
+            tuned: Tuned::default(),
+            reason: shared.reason,
+        })
+    }
+
     /// Invocations of a workgroup.
     pub fn workgroup_size(&self) -> u32 {
-        self.width * self.rows_at_once
+        self.blocks.as_ref().map_or(self.width, |blocks| blocks.team) * self.rows_at_once
     }
 
     /// Rows of a workgroup.
@@ -216,7 +264,11 @@ impl Plan {
     /// Workgroups on the two axes of the dispatch for the first `rows` rows of a chunk. The rectangle may hold a few more than
     /// are needed; the kernel's guard ends those.
     pub fn grid(&self, chunk: &Chunk, rows: u64) -> [u32; 2] {
-        let rows = self.inner_rows(rows.min(chunk.rows)) + self.rows_before(chunk);
+        let rows = match &self.blocks {
+            // A team takes the rows of a block that belong to one group.
+            Some(blocks) => rows.min(chunk.rows).next_multiple_of(blocks.rows.into()) * self.spec.groups,
+            None => self.inner_rows(rows.min(chunk.rows)) + self.rows_before(chunk),
+        };
         let groups = rows.div_ceil(u64::from(self.rows_per_group())) * u64::from(self.pieces);
         fold(groups, u64::from(self.caps.max_workgroups))
     }
@@ -249,7 +301,7 @@ impl Plan {
     /// Bytes of device memory that a prepared norm holds for itself: the uniform of every chunk, and [`Plan::scratch_bytes`]. Whoever
     /// runs the plan needs [`Caps::held_bytes`] besides, once a device.
     pub fn held_bytes(&self) -> u64 {
-        self.chunks.len() as u64 * self.params_step() + self.scratch_bytes()
+        self.params().count() as u64 * self.params_step() + self.scratch_bytes()
     }
 
     /// Bytes from one chunk's uniform to the next in a buffer that holds them all.
@@ -257,15 +309,39 @@ impl Plan {
         (size_of::<Params>() as u64).next_multiple_of(self.caps.uniform_step())
     }
 
-    /// Bytes of the scratch buffer in which the pieces of rows leave their sums; 0 where rows are not split.
+    /// The uniforms: one for each chunk, and one for the dispatch that adds up the blocks of a backward pass.
+    pub fn params(&self) -> impl Iterator<Item = &Params> {
+        blocks::params_of(&self.chunks, &self.blocks)
+    }
+
+    /// The dispatch that adds up the blocks of a backward pass, where weight or bias have a gradient: once, after all chunks.
+    pub fn last_dispatch(&self) -> Option<&Channels> {
+        self.blocks.as_ref()?.channels.as_ref()
+    }
+
+    /// Bytes of the scratch buffer in which the pieces of rows leave their sums, or the blocks of a backward pass; 0 where there are
+    /// none.
     pub fn scratch_bytes(&self) -> u64 {
+        if let Some(blocks) = &self.blocks {
+            return blocks.scratch_bytes(&self.spec);
+        }
         let rows = self.chunks.iter().map(|chunk| self.inner_rows(chunk.rows)).max().unwrap_or(0);
         if self.pieces > 1 { rows * split::row_bytes(&self.order, self.pieces.into()) } else { 0 }
     }
 
     /// The kernel's text and bindings.
     pub fn shader(&self) -> crate::shader::Shader {
-        crate::shader::compose(self)
+        match &self.blocks {
+            Some(blocks) => crate::shader::compose_backward(self, blocks),
+            None => crate::shader::compose(self),
+        }
+    }
+
+    /// The kernel that is dispatched after all chunks of a backward pass, once, with the bindings and workgroups of
+    /// [`Channels`] and the digits of all rows: it adds up what the blocks found for weight and bias.
+    pub fn last_shader(&self) -> Option<crate::shader::Shader> {
+        let blocks = self.blocks.as_ref()?;
+        Some(crate::shader::compose_channels(self, blocks, blocks.channels.as_ref()?))
     }
 
     /// The kernel that is dispatched before it, with the same bindings over the same grid, where rows are split: it sums the pieces.

@@ -24,8 +24,10 @@ pub struct Params {
     pub scale: f32,
     /// Zero, which no compiler knows: see `shaders/parts/opaque.wgsl`.
     pub zero: u32,
+    /// In a backward pass, the number of the chunk's first block of rows.
+    pub first_block: u32,
     /// Nothing: uniforms are multiples of 16 bytes.
-    pub padding: [u32; 2],
+    pub padding: u32,
 }
 
 const _: () = assert!(size_of::<Params>().is_multiple_of(16));

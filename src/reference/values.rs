@@ -53,6 +53,20 @@ pub(crate) fn opening(activation: Activation, z: f64) -> f64 {
     if z < GATE_IS_SHUT { numerator * 0.0 } else { numerator / (1.0 + (-z).exp()) }
 }
 
+/// The derivative of what a gate opens to; below -700 it is shut.
+pub(crate) fn slope_of_opening(activation: Activation, z: f64) -> f64 {
+    if z < GATE_IS_SHUT {
+        return 0.0;
+    }
+    let open = 1.0 / (1.0 + (-z).exp());
+    let shut = 1.0 / (1.0 + z.exp());
+    match activation {
+        Activation::Sigmoid => open * shut,
+        Activation::Silu if z == f64::INFINITY => 1.0,
+        Activation::Silu => open * (1.0 + z * shut),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -67,6 +81,19 @@ mod tests {
         let sum = residual_sum(&spec, &Inputs::new(&x).residual(&r)).unwrap();
         assert_eq!(sum.as_slice().widen(), [1.0, 1.0078125]);
         assert!(residual_sum(&NormSpec::torch(2, 1e-6).without_weight().dtype(DType::BF16), &Inputs::new(&x)).is_err());
+    }
+
+    #[test]
+    fn slopes_are_those_of_the_openings() {
+        for activation in Activation::ALL {
+            for z in [-30.0, -2.0, -0.1, 0.0, 0.7, 5.0, 20.0] {
+                let step = 1e-5;
+                let difference = (opening(activation, z + step) - opening(activation, z - step)) / (2.0 * step);
+                approx::assert_abs_diff_eq!(slope_of_opening(activation, z), difference, epsilon = 1e-9);
+            }
+            assert_eq!(slope_of_opening(activation, -800.0), 0.0);
+        }
+        assert_eq!(slope_of_opening(Activation::Silu, f64::INFINITY), 1.0);
     }
 
     #[test]

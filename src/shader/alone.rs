@@ -10,8 +10,13 @@ const NAMED_LANES: u64 = 4;
 impl Text {
     /// The lanes of a row: pairs of sums in an array, and the tree over them.
     pub fn lanes_alone(&mut self, name: &str, order: &Order) {
+        self.lanes_alone_of(name, order, "BLOCKS");
+    }
+
+    /// The same where lanes have as many blocks as a constant says.
+    pub fn lanes_alone_of(&mut self, name: &str, order: &Order, blocks: &str) {
         self.levels(name, order.blocks());
-        self.add_for(part!("lanes_alone_pairs"), &[("NAME_", name)]);
+        self.add_for(part!("lanes_alone_pairs"), &[("NAME_", name), ("BLOCKS", blocks)]);
         self.line(format_args!("// Joins the lanes by halving: v with v + L/2, then L/4, down to 1."));
         self.line(format_args!("fn join_{name}lanes(slot: u32, invocation: u32) -> f32 {{"));
         let mut sums: Vec<_> = (0..order.octet_lanes()).map(|lane| format!("{name}lane_pairs[{lane}]")).collect();

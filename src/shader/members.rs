@@ -5,7 +5,7 @@ use super::{buffer_of, is_atomic, operand_before, words};
 use crate::dtype::DType;
 use crate::gate::Activation;
 use crate::groups::WeightOf;
-use crate::plan::{Access, Plan, SharedWords};
+use crate::plan::{Access, Binding, Plan, SharedWords};
 use crate::slot::Slot;
 use crate::spec::NormSpec;
 
@@ -25,8 +25,8 @@ impl Text {
     }
 
     /// How the words of each binding are read and written.
-    pub fn buffers(&mut self, plan: &Plan) {
-        for binding in &plan.bindings {
+    pub fn buffers(&mut self, plan: &Plan, bindings: &[Binding]) {
+        for binding in bindings {
             let (read, write) = match () {
                 () if is_atomic(plan, binding) => (part!("buffer_atomic"), part!("buffer_atomic_write")),
                 () if binding.wide && plan.caps.long_words => (part!("buffer_long"), part!("buffer_long_write")),
@@ -41,8 +41,14 @@ impl Text {
     }
 
     pub fn load(&mut self, plan: &Plan, slot: Slot) {
-        let Some(dtype) = plan.spec.dtype_of(slot) else { return };
-        let halves = match plan.access.get(slot) {
+        if let Some(dtype) = plan.spec.dtype_of(slot) {
+            self.load_of(&buffer_of(plan, slot), plan.access.get(slot), slot, dtype);
+        }
+    }
+
+    /// The functions that load an operand through a buffer.
+    pub fn load_of(&mut self, buffer: &str, access: Access, slot: Slot, dtype: DType) {
+        let halves = match access {
             Access::Element => part!("load_half_any"),
             Access::Word | Access::Wide => part!("load_half"),
         };
@@ -51,7 +57,7 @@ impl Text {
             false => &[part!("load_f32")],
         };
         for part in parts {
-            self.add_for(part, &[("OPERAND", slot.name()), ("BUFFER", &buffer_of(plan, slot)), ("DTYPE", dtype.name())]);
+            self.add_for(part, &[("OPERAND", slot.name()), ("BUFFER", buffer), ("DTYPE", dtype.name())]);
         }
     }
 
@@ -108,7 +114,7 @@ impl Text {
         }
         match spec.residual_out_dtype() {
             Some(dtype) => {
-                self.beside(plan, Slot::ResidualOut, dtype);
+                self.beside(&buffer_of(plan, Slot::ResidualOut), plan.access.get(Slot::ResidualOut), Slot::ResidualOut, dtype);
                 self.cast_as("sum", spec.sum_rounded_to());
                 self.add(part!("value_sum"));
             }
@@ -164,10 +170,7 @@ impl Text {
         let spec = &plan.spec;
         self.add(if spec.centered { part!("centered_at_mean") } else { part!("centered_not") });
         self.add(if spec.statistics_length() < spec.group_length() { part!("far_perhaps") } else { part!("far_never") });
-        match spec.normalized_dtype() {
-            None => self.add(part!("cast_none")),
-            Some(dtype) => self.add_for(part!("cast_half"), &[("DTYPE", dtype.name())]),
-        }
+        self.cast_normalized(spec);
         self.add(if spec.bias.is_some() { part!("bias_present") } else { part!("bias_absent") });
         self.add(part!("finish"));
 
@@ -241,7 +244,15 @@ impl Text {
         });
     }
 
-    fn cast_as(&mut self, what: &str, dtype: Option<DType>) {
+    /// How the normalised value is rounded before the weight.
+    pub fn cast_normalized(&mut self, spec: &NormSpec) {
+        match spec.normalized_dtype() {
+            None => self.add(part!("cast_none")),
+            Some(dtype) => self.add_for(part!("cast_half"), &[("DTYPE", dtype.name())]),
+        }
+    }
+
+    pub fn cast_as(&mut self, what: &str, dtype: Option<DType>) {
         match dtype {
             Some(dtype) => self.add_for(part!("cast_as_half"), &[("OPERAND", what), ("DTYPE", dtype.name())]),
             None => self.add_for(part!("cast_as_it_is"), &[("OPERAND", what)]),
@@ -249,9 +260,9 @@ impl Text {
     }
 
     /// Functions that write rows beside the main output.
-    fn beside(&mut self, plan: &Plan, slot: Slot, dtype: DType) {
-        let names = [("OPERAND", slot.name()), ("BUFFER", &buffer_of(plan, slot)), ("DTYPE", dtype.name())];
-        let parts: &[&str] = match (dtype, plan.access.get(slot)) {
+    pub fn beside(&mut self, buffer: &str, access: Access, slot: Slot, dtype: DType) {
+        let names = [("OPERAND", slot.name()), ("BUFFER", buffer), ("DTYPE", dtype.name())];
+        let parts: &[&str] = match (dtype, access) {
             (DType::F32, _) => &[part!("beside_f32")],
             (_, Access::Element) => &[part!("beside_half_any"), part!("beside_half_rest")],
             _ => &[part!("beside_half"), part!("beside_half_rest")],

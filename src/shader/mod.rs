@@ -12,6 +12,7 @@ macro_rules! part {
 }
 
 mod alone;
+mod backward;
 mod join;
 mod kept;
 mod members;
@@ -21,6 +22,7 @@ use crate::plan::{Access, Binding, DeviceKind, Plan, ROW_DIGITS, Reduction, Shar
 use crate::slot::Slot;
 use crate::spec::NormSpec;
 use alone::broadcasts;
+pub(crate) use backward::{compose_backward, compose_channels};
 use text::Text;
 
 /// The text of a kernel and what it binds, all in group 0.
@@ -43,10 +45,11 @@ pub enum Bound {
     /// A uniform of 16 bytes with a dynamic offset, whose first word is this digit of the number of rows, as
     /// [`Plan::digits_of`] gives them: a table of 0 to 255 serves all digits of all recordings.
     RowDigit(usize),
-    /// The storage binding of this index in [`Plan::bindings`].
+    /// The storage binding of this index in [`Plan::bindings`]; in the kernel that adds up the blocks of a backward pass, in
+    /// [`Channels::bindings`](crate::plan::Channels::bindings).
     Storage(usize),
-    /// A storage buffer of [`Plan::scratch_bytes`], read and written, in which the first kernel of a split norm leaves its sums for
-    /// the second.
+    /// A storage buffer of [`Plan::scratch_bytes`], read and written, in which the first kernel of a split norm, or of a backward pass,
+    /// leaves its sums for the second.
     Scratch,
 }
 
@@ -56,10 +59,13 @@ impl Shader {
 }
 
 fn bound(plan: &Plan) -> Vec<Bound> {
+    bound_by(&plan.bindings, plan.pieces > 1)
+}
+
+fn bound_by(bindings: &[Binding], has_scratch: bool) -> Vec<Bound> {
     let digits = (0..ROW_DIGITS).map(Bound::RowDigit);
-    let storage = (0..plan.bindings.len()).map(Bound::Storage);
-    let scratch = (plan.pieces > 1).then_some(Bound::Scratch);
-    std::iter::once(Bound::Params).chain(digits).chain(storage).chain(scratch).collect()
+    let storage = (0..bindings.len()).map(Bound::Storage);
+    std::iter::once(Bound::Params).chain(digits).chain(storage).chain(has_scratch.then_some(Bound::Scratch)).collect()
 }
 
 /// The kernel of a plan.
@@ -112,14 +118,15 @@ fn start(plan: &Plan) -> Text {
     let spec = &plan.spec;
     let mut text = Text::default();
     text.constants(plan);
-    text.bindings(plan);
+    let has_scratch = plan.pieces > 1 || plan.last_dispatch().is_some();
+    text.bindings(plan, &plan.bindings, has_scratch);
     text.add(part!("rows"));
     text.add(part!("opaque"));
     text.add(if plan.caps.kind == DeviceKind::Cpu { part!("loops_rolled") } else { part!("loops_free") });
     text.add(part!("octet"));
     text.row_count();
     text.codecs(spec);
-    text.buffers(plan);
+    text.buffers(plan, &plan.bindings);
     for slot in Slot::ALL.into_iter().filter(|slot| !slot.is_written() && spec.dtype_of(*slot).is_some()) {
         text.load(plan, slot);
     }
@@ -150,8 +157,11 @@ fn buffer_of(plan: &Plan, slot: Slot) -> String {
 /// Whether rows change halves of words that other workgroups, or other invocations, change too.
 fn is_atomic(plan: &Plan, binding: &Binding) -> bool {
     let holds = |slot| binding.operands.contains(&slot);
-    plan.shared_words == SharedWords::Everywhere && holds(Slot::Output)
-        || plan.access.get(Slot::ResidualOut) == Access::Element && holds(Slot::ResidualOut)
+    let by_halves = |slot| plan.access.get(slot) == Access::Element && holds(slot);
+    if plan.spec.backward.is_some() {
+        return Slot::ALL.into_iter().any(|slot| slot.is_written() && by_halves(slot));
+    }
+    plan.shared_words == SharedWords::Everywhere && holds(Slot::Output) || by_halves(Slot::ResidualOut)
 }
 
 /// The operand that acts on the input, row by row.

@@ -2,9 +2,9 @@
 
 use std::fmt::{Arguments, Write as _};
 
-use super::{Bound, bound, is_atomic, words};
+use super::{Bound, bound_by, is_atomic, words};
 use crate::groups::WeightOf;
-use crate::plan::{BLOCK, Plan, ROW_DIGITS};
+use crate::plan::{BLOCK, Binding, Plan, ROW_DIGITS};
 use crate::slot::Slot;
 
 #[derive(Default)]
@@ -27,12 +27,20 @@ impl Text {
         self.0.push('\n');
     }
 
+    pub fn unsigned(&mut self, constants: &[(&str, u64)]) {
+        for (name, value) in constants {
+            self.line(format_args!("const {name}: u32 = {value}u;"));
+        }
+    }
+
     pub fn constants(&mut self, plan: &Plan) {
         let (order, spec) = (&plan.order, &plan.spec);
         let width = u64::from(plan.width);
         let slot_pairs = order.octet_lanes().max(8);
         let query_heads = if let WeightOf::QueryAndKey(query) = spec.weight_of { query } else { 0 };
-        let unsigned = [
+        // Sums beside that of the squares: a mean takes one more, and slopes as many again.
+        let regions = (1 + u64::from(spec.centered)) * (1 + u64::from(spec.backward.is_some()));
+        self.unsigned(&[
             ("HIDDEN", order.hidden),
             ("GROUPS", spec.groups),
             ("QUERY_HEADS", query_heads),
@@ -54,11 +62,8 @@ impl Text {
             ("PIECE_BLOCKS", plan.piece_blocks.into()),
             ("BLOCK_TURNS", order.blocks() * order.octet_lanes().div_ceil(width)),
             ("SLOT_PAIRS", slot_pairs),
-            ("LANE_PAIRS", slot_pairs * u64::from(plan.rows_at_once) * (1 + u64::from(spec.centered))),
-        ];
-        for (name, value) in unsigned {
-            self.line(format_args!("const {name}: u32 = {value}u;"));
-        }
+            ("LANE_PAIRS", slot_pairs * u64::from(plan.rows_at_once) * regions),
+        ]);
         // 1 / (what the mean is over) as a sum of two f32.
         let exact = 1.0 / spec.mean_length() as f64;
         let inverse = exact as f32;
@@ -78,14 +83,14 @@ impl Text {
         self.0.push('\n');
     }
 
-    pub fn bindings(&mut self, plan: &Plan) {
-        for (at, bound) in bound(plan).into_iter().enumerate() {
+    pub fn bindings(&mut self, plan: &Plan, bindings: &[Binding], has_scratch: bool) {
+        for (at, bound) in bound_by(bindings, has_scratch).into_iter().enumerate() {
             let variable = match bound {
                 Bound::Params => "var<uniform> params: Params".to_owned(),
                 Bound::RowDigit(digit) => format!("var<uniform> row_digit_{digit}: Digit"),
                 Bound::Scratch => "var<storage, read_write> scratch: array<Octet>".to_owned(),
                 Bound::Storage(index) => {
-                    let binding = &plan.bindings[index];
+                    let binding = &bindings[index];
                     let access = if binding.writable { "read_write" } else { "read" };
                     let element = match () {
                         () if is_atomic(plan, binding) => "atomic<u32>",
@@ -132,6 +137,18 @@ impl Text {
             self.line(format_args!("    carry = {name}level_{level} + carry;"));
         }
         self.line(format_args!("    {name}level_{top} = carry;\n}}\n"));
+    }
+
+    /// The function that joins the levels of any number of blocks up to `most`.
+    pub fn joined_levels_of_any(&mut self, name: &str, most: u64) {
+        self.line(format_args!("// The sum of `count` blocks: the levels that are taken, from the lowest."));
+        self.line(format_args!("fn joined_{name}levels(count: u32) -> Octet {{\n    var sum: Octet;\n    var taken = false;"));
+        for level in 0..=most.max(1).ilog2() {
+            self.line(format_args!("    if ((count & {}u) != 0u) {{\n        if (taken) {{", 1u64 << level));
+            self.line(format_args!("            sum = {name}level_{level} + sum;\n        }} else {{"));
+            self.line(format_args!("            sum = {name}level_{level};\n        }}\n        taken = true;\n    }}"));
+        }
+        self.line(format_args!("    return sum;\n}}\n"));
     }
 
     /// The function `joined_SIGNATURE`: the sum of the levels that `blocks` blocks take, from the lowest, on top of what is `below`.

@@ -1,5 +1,6 @@
 //! The error model for what is written beside a norm's rows, and in their place: sums, scales, codes, statistics.
 
+use super::gradients::check_gradients;
 use super::model::{MIN_NORMAL, Mismatch, Outcome, check, expect_like};
 use super::right::{Right, RowOf, f32_ulp};
 use crate::dtype::DType;
@@ -19,6 +20,7 @@ const SCALE_ULP: f64 = 2.0;
 ///
 /// - A sum with the residual has one right value: the f32 sum rounded to the residual's dtype, subnormal or not. Where the sum is
 ///   normalised as it is written back, the result is held to the norm of the sum *as it came*.
+/// - Gradients are held to [`check_gradients`].
 /// - `rstd` lies within the ULP of the norm's f32 arithmetic; where a LayerNorm's input is gated, also within what the error of
 ///   the product makes of it.
 /// - A scale of codes may be off by what its row's results may be, and 2 ULP. Codes are held to the scale *as it came*: half a
@@ -29,6 +31,12 @@ const SCALE_ULP: f64 = 2.0;
 pub fn check_all(spec: &NormSpec, inputs: &Inputs<'_>, outputs: &Outputs) -> Result<Outcome> {
     inputs.validate(spec)?;
     let mut outcome = Outcome::default();
+    if spec.backward.is_some() {
+        for (_, of_one) in check_gradients(spec, inputs, outputs)? {
+            outcome.merge(&of_one);
+        }
+        return Ok(outcome);
+    }
     if spec.residual_out_dtype().is_some() {
         let sum = written(outputs, Slot::ResidualOut)?;
         outcome.merge(&check_sum(spec, inputs, sum.as_slice())?);

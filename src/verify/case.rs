@@ -27,9 +27,10 @@ pub struct Arrangement {
     pub arena: bool,
     /// Whether, in an arena, every operand begins at a page of 256 bytes.
     pub paged: bool,
-    /// Whether the output replaces the input.
+    /// Whether the output replaces the input; in a backward pass, the gradient that comes in.
     pub in_place: bool,
-    /// Whether the sum replaces the residual.
+    /// Whether the sum replaces the residual; in a backward pass, the output what comes along the stream, and the gate's gradient the
+    /// gate.
     pub residual_in_place: bool,
 }
 
@@ -93,6 +94,8 @@ pub enum Twin {
     Repeated(u32),
     /// Those of the norm alone, on the sum with the residual as it was written back.
     Unfused,
+    /// Those of the same rows, where no more were prepared for.
+    NoMore,
     /// Those of the norm that has every operand which this one lacks, with a value that changes nothing.
     Neutral,
 }
@@ -113,7 +116,7 @@ pub struct Case {
     pub rows: u64,
     /// What fills the rows.
     pub regime: Regime,
-    /// What fills residual and gate, where it is not what fills the rows.
+    /// What fills residual, gate and incoming gradients, where it is not what fills the rows.
     pub beside: Option<Regime>,
     /// What fills the weight.
     pub weights: Weights,

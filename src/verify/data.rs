@@ -2,7 +2,7 @@
 
 use crate::dtype::{DType, Element, F8E4M3};
 use crate::inputs::Inputs;
-use crate::reference::statistic;
+use crate::reference::{Moments, statistic, values};
 use crate::shard::Shard;
 use crate::slot::{BySlot, Slot};
 use crate::spec::NormSpec;
@@ -61,11 +61,11 @@ impl Data {
         Self::beside(spec, rows, regime, None, weights)
     }
 
-    /// The same, with another regime for residual and gate.
+    /// The same, with another regime for residual, gate and incoming gradients.
     pub fn beside(spec: &NormSpec, rows: u64, regime: Regime, beside: Option<Regime>, weights: Weights) -> Self {
         let mut random = Random::new(spec.hidden ^ rows.rotate_left(20) ^ 0x5eed);
         let mut data = Self(BySlot::default());
-        for slot in Slot::ALL.into_iter().filter(|slot| !slot.is_written()) {
+        for slot in Slot::ALL.into_iter().filter(|slot| !slot.is_written() || spec.adds_to(*slot)) {
             let Some(dtype) = spec.dtype_of(slot) else { continue };
             let values = match slot {
                 Slot::Weight => (0..spec.weight_length()).map(|_| weight(spec, dtype, weights, &mut random)).collect(),
@@ -73,7 +73,11 @@ impl Data {
                 Slot::Statistics => data.statistics(spec, regime, &mut random),
                 // Gates of every kind: shut, half open, open wide.
                 Slot::Gate => fill_rows(spec, dtype, rows, beside.unwrap_or(gate_regime(regime)), &mut random),
-                Slot::Residual => fill_rows(spec, dtype, rows, beside.unwrap_or(regime), &mut random),
+                Slot::SavedRstd => data.scales(spec),
+                Slot::GradWeight | Slot::GradBias => (0..spec.weight_length()).map(|_| random.normal()).collect(),
+                Slot::Residual | Slot::GradOutput | Slot::GradResidualOut => {
+                    fill_rows(spec, dtype, rows, beside.unwrap_or(regime), &mut random)
+                }
                 _ => fill_rows(spec, dtype, rows, regime, &mut random),
             };
             let values: Vec<f64> = values.into_iter().map(|value| clamp(dtype, value)).collect();
@@ -91,6 +95,12 @@ impl Data {
     /// One of them.
     pub fn get(&self, slot: Slot) -> Option<&Values> {
         self.0.get(slot)
+    }
+
+    /// What the forward pass wrote as the scales of rows.
+    fn scales(&self, spec: &NormSpec) -> Vec<f64> {
+        let values = values(spec, &self.inputs());
+        values.chunks_exact(spec.group_length() as usize).map(|group| Moments::new(spec, group, None).rstd).collect()
     }
 
     /// What all shards found: the first is the input, the others are made up in the same regime, each a little longer than the

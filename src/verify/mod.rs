@@ -4,6 +4,7 @@ mod beside;
 mod case;
 mod cases;
 mod data;
+mod gradients;
 mod model;
 mod right;
 #[cfg(feature = "gpu")]
@@ -13,6 +14,7 @@ pub use beside::check_all;
 pub use case::{Arrangement, Case, Lowered, Tier, Twin};
 pub use cases::{HIDDEN, MORE_HIDDEN, cases};
 pub use data::{Data, Regime, Weights};
+pub use gradients::check_gradients;
 pub use model::{Mismatch, Outcome, check};
 #[cfg(feature = "gpu")]
 pub use run::{CaseReport, PIPELINES_TO_KEEP, Status, run_case};

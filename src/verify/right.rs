@@ -12,7 +12,7 @@ use super::model::MIN_NORMAL;
 /// Allowed error of the f32 arithmetic of a norm, in ULP.
 pub(super) const F32_ULP: f64 = 4.0;
 /// What a gate adds to it: 1 for `exp`, half for one plus it, 2.5 for the division (as WGSL allows), half each for two products.
-const GATE_ULP: f64 = 5.0;
+pub(super) const GATE_ULP: f64 = 5.0;
 /// Sums of squares from here up are taken as they are; smaller ones are rescued.
 const ORDINARY_SQUARES: f64 = 1.0 / (1u64 << 63) as f64 / 2.0;
 

@@ -117,6 +117,10 @@ async fn evaluate(gpu: &Gpu, case: &Case, outcome: &mut Outcome) -> Result<Optio
             }
             Ok(None)
         }
+        Twin::NoMore => {
+            let no_more = gpu.norm(case.spec)?.run_all(&inputs).await?;
+            Ok(differs(&got, &Ok(no_more), "the same rows, where no more were prepared for"))
+        }
         Twin::Unfused => {
             let unfused = unfused(gpu, case, &inputs, &got).await?;
             Ok(differs(&got, &Ok(unfused), "the norm and the addition, one after the other"))
@@ -202,11 +206,18 @@ fn row_of(outputs: &Outputs, case: &Case, row: u64) -> Outputs {
         (slot, Values::from_bytes(dtype, bytes.bytes()))
     };
     let nothing = Outputs::new(Values::round_from(DType::F32, &[]));
-    outputs.iter().map(of).fold(nothing, |outputs, (slot, values)| outputs.with(slot, Some(values)))
+    // Sums over all rows are of none.
+    outputs
+        .iter()
+        .filter(|(slot, _)| slot.is_by_row())
+        .map(of)
+        .fold(nothing, |outputs, (slot, values)| outputs.with(slot, Some(values)))
 }
 
 async fn row_alone(gpu: &Gpu, case: &Case, data: &Data, row: u64) -> Result<Outputs> {
-    gpu.norm(case.spec)?.run_all(&data.inputs().rows(&case.spec, row..row + 1)).await
+    let outputs = gpu.norm(case.spec)?.run_all(&data.inputs().rows(&case.spec, row..row + 1)).await?;
+    let sums = Slot::ALL.into_iter().filter(|slot| slot.is_parameter_gradient());
+    Ok(sums.fold(outputs, |outputs, slot| outputs.with(slot, None)))
 }
 
 /// One execution of a case, in buffers that it lays out itself.
@@ -313,7 +324,8 @@ impl Run<'_> {
     /// Every operand in the one arena, or in an image of its own.
     fn place_all(&self, arrangement: Arrangement) -> (Vec<Image>, BySlot<At>) {
         let spec = &self.case.spec;
-        let sentinel = if self.case.regime == Regime::Spoiled { FINITE_SENTINEL } else { SENTINEL };
+        let spoiled = self.case.regime == Regime::Spoiled || self.case.beside == Some(Regime::Spoiled);
+        let sentinel = if spoiled { FINITE_SENTINEL } else { SENTINEL };
         let mut images = vec![Image { bytes: Vec::new(), sentinel }];
         let mut places: BySlot<At> = BySlot::default();
         // Channels first: an arena's weights come before its rows.
@@ -344,10 +356,23 @@ impl Run<'_> {
             Some(_) => Operands::in_place(of(Slot::Input)),
             None => Operands::new(of(Slot::Input), of(Slot::Output)),
         };
+        if spec.backward.is_some() {
+            let (input, grad) = (of(Slot::Input), of(Slot::GradOutput));
+            operands = match replaced(spec, Slot::Output, arrangement) {
+                Some(Slot::GradOutput) => Operands::backward_in_place(input, grad),
+                Some(_) => Operands::backward_onto_stream(input, grad, of(Slot::GradResidualOut)),
+                None => Operands::backward(input, grad, of(Slot::Output)),
+            };
+        }
         for (slot, &operand) in at.iter().filter(|(slot, _)| !matches!(slot, Slot::Input | Slot::Output)) {
-            operands = match replaced(spec, slot, arrangement) {
-                Some(_) => operands.residual_in_place(operand),
-                None => operands.with(slot, operand),
+            operands = match (slot, replaced(spec, slot, arrangement)) {
+                (Slot::GradGate, Some(_)) => operands.grad_gate_in_place(operand),
+                (_, Some(_)) => operands.residual_in_place(operand),
+                // Said already: what replaces it came with it.
+                (Slot::GradOutput | Slot::GradResidualOut, None) if replaced(spec, Slot::Output, arrangement) == Some(slot) => {
+                    operands
+                }
+                (_, None) => operands.with(slot, operand),
             };
         }
         operands
@@ -356,9 +381,10 @@ impl Run<'_> {
     /// Takes an output's rows out of a buffer as it was read back, and puts in their place what was there before.
     fn take_rows(&self, slot: Slot, before: &[u8], after: &mut [u8], start: u64, arrangement: Arrangement) -> Values {
         let shape = self.shape(slot, arrangement);
+        let count = if slot.is_by_row() { self.rows } else { 1 };
         let (row, stride) = ((shape.length * shape.size) as usize, (shape.stride * shape.size) as usize);
-        let mut rows = Vec::with_capacity(self.rows as usize * row);
-        for index in 0..self.rows as usize {
+        let mut rows = Vec::with_capacity(count as usize * row);
+        for index in 0..count as usize {
             let first = start as usize + index * stride;
             rows.extend_from_slice(&after[first..first + row]);
             after[first..first + row].copy_from_slice(&before[first..first + row]);
@@ -370,6 +396,11 @@ impl Run<'_> {
 /// The input that an output lies over.
 fn replaced(spec: &NormSpec, slot: Slot, arrangement: Arrangement) -> Option<Slot> {
     match slot {
+        Slot::Output if arrangement.in_place && spec.backward.is_some() => Some(Slot::GradOutput),
+        Slot::Output if arrangement.residual_in_place && spec.dtype_of(Slot::GradResidualOut).is_some() => {
+            Some(Slot::GradResidualOut)
+        }
+        Slot::GradGate if arrangement.residual_in_place => Some(Slot::Gate),
         Slot::Output if arrangement.in_place => Some(Slot::Input),
         Slot::Output if spec.adds_after() && arrangement.residual_in_place => Some(Slot::Residual),
         Slot::ResidualOut if arrangement.residual_in_place => Some(Slot::Residual),

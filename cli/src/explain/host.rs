@@ -152,7 +152,7 @@ pub fn dispatches(plan: &Plan, shader: &Shader) -> Value {
         json!({
             "first_row": chunk.first_row,
             "rows": chunk.rows,
-            "params": chunk.params.words(),
+            "params": chunk.params.words().to_vec(),
             // The kernel counts each group of a row.
             "row_digits": Plan::digits_of(plan.inner_rows(chunk.rows)),
             "ranges": ranges.collect::<Vec<_>>(),

@@ -2,6 +2,7 @@
 //!
 //! Cases that restate a failure seen elsewhere carry its ID, a letter and a number, at the start of their name.
 
+mod backward;
 mod borders;
 mod family;
 mod members;
@@ -75,6 +76,7 @@ pub fn cases(tier: Tier) -> Vec<Case> {
     borders::rescue(&mut list);
     registers::registers(&mut list);
     split::split(&mut list);
+    backward::backward(&mut list);
     list.retain(|case| case.tier <= tier);
     list
 }

@@ -1,0 +1,115 @@
+// The slope of a row: what its gradients need beside its scale. along · 2^along_exponent is the mean of g · x̂, level · 2^level_exponent
+// in a LayerNorm the mean of g; the exponents of ordinary rows are 0.
+struct Slope {
+    along: f32,
+    along_exponent: i32,
+    level: f32,
+    level_exponent: i32,
+    rescued: bool,
+}
+
+fn largest_bits(v: Octet) -> u32 {
+    let four = max(magnitude_bits(v[0]), magnitude_bits(v[1]));
+    return max(max(four.x, four.y), max(four.z, four.w));
+}
+
+// Sums of products of more than 2^96, or of less than 2^-64, may leave f32's range, or lose bits.
+fn slope_needs_rescue(peak: u32) -> bool {
+    return peak >= 0x6f800000u || (peak != 0u && peak < 0x1f800000u);
+}
+
+// The slope of a row. Called by all invocations of a workgroup.
+fn row_slope(slot: u32, invocation: u32, row: Row, scale: Scale) -> Slope {
+    var peak = 0u;
+    for (var turn = 0u; turn < rolled(SLOPE_TURNS); turn++) {
+        let lane = turn / SLOPE_BLOCKS * WIDTH + invocation;
+        let block = turn % SLOPE_BLOCKS;
+        var along = Octet(vec4<f32>(0.0), vec4<f32>(0.0));
+        var level = along;
+        let end = min((block + 1u) * BLOCK, rolled(SLOPE_STEPS));
+        for (var step = block * BLOCK; step < end; step++) {
+            let o = step * OCTET_LANES + lane;
+            let term = slope_term(loaded_at(row, o), channels_at(row, o), scale);
+            peak = max(peak, largest_bits(term.weighted));
+            along += products_of(term.weighted, term.normalized);
+            level += term.weighted;
+        }
+        join_slope_block(slot, lane, block, along);
+        join_level(slot, lane, block, level);
+    }
+    let mean_along = opaque_one(join_slope_lanes(slot, invocation) * INVERSE_LENGTH);
+    let mean_level = opaque_one(joined_level(slot, invocation) * INVERSE_LENGTH);
+    let largest = join_maxima(slot, invocation, peak);
+    var slope = Slope(mean_along, 0, mean_level, 0, false);
+    let needed = scale.rescued || slope_needs_rescue(largest);
+    if (any_rescue(slot, invocation, needed && row.present)) {
+        let rescued = rescued_slope(slot, invocation, row, scale);
+        if (needed) {
+            slope = rescued;
+        }
+    }
+    return slope;
+}
+
+fn products_of(a: Octet, b: Octet) -> Octet {
+    return Octet(opaque(a[0] * b[0]), opaque(a[1] * b[1]));
+}
+
+fn split_products(a: Split, b: Split) -> Split {
+    return renewed(Split(
+        a.low * b.low,
+        a.high * b.high,
+        a.low_exponent + b.low_exponent,
+        a.high_exponent + b.high_exponent,
+    ));
+}
+
+fn peak_of_split(s: Split) -> u32 {
+    return max(peak_of_four(s.low, s.low_exponent), peak_of_four(s.high, s.high_exponent));
+}
+
+// The same of a row that is taken apart: each sum at the size of its largest term.
+fn rescued_slope(slot: u32, invocation: u32, row: Row, scale: Scale) -> Slope {
+    var along_peak = 0u;
+    var level_peak = 0u;
+    for (var step = 0u; step < rolled(SLOPE_STEPS * OCTET_LANES / WIDTH); step++) {
+        let o = step * WIDTH + invocation;
+        let term = split_term(loaded_at(row, o), channels_at(row, o), scale);
+        along_peak = max(along_peak, peak_of_split(split_products(term.weighted, term.normalized)));
+        level_peak = max(level_peak, peak_of_split(term.weighted));
+    }
+    along_peak = join_maxima(slot, invocation, along_peak);
+    level_peak = join_maxima(slot, invocation, level_peak);
+    let along_exponent = exponent_of_peak(along_peak);
+    let level_exponent = exponent_of_peak(level_peak);
+    release_lanes();
+    for (var turn = 0u; turn < rolled(SLOPE_TURNS); turn++) {
+        let lane = turn / SLOPE_BLOCKS * WIDTH + invocation;
+        let block = turn % SLOPE_BLOCKS;
+        var along = Octet(vec4<f32>(0.0), vec4<f32>(0.0));
+        var level = along;
+        let end = min((block + 1u) * BLOCK, rolled(SLOPE_STEPS));
+        for (var step = block * BLOCK; step < end; step++) {
+            let o = step * OCTET_LANES + lane;
+            let term = split_term(loaded_at(row, o), channels_at(row, o), scale);
+            along += scaled(split_products(term.weighted, term.normalized), along_exponent);
+            level += scaled(term.weighted, level_exponent);
+        }
+        join_slope_block(slot, lane, block, along);
+        join_level(slot, lane, block, level);
+    }
+    var mean_along = opaque_one(join_slope_lanes(slot, invocation) * INVERSE_LENGTH);
+    var mean_level = opaque_one(joined_level(slot, invocation) * INVERSE_LENGTH);
+    // What is not finite spoils the row; the mean of zeros is zero.
+    if (along_peak >= PEAK_INFINITE || level_peak >= PEAK_INFINITE) {
+        mean_along = not_finite(PEAK_NAN);
+        mean_level = mean_along;
+    }
+    return Slope(
+        mean_along,
+        select(along_exponent, 0, along_peak == 0u),
+        mean_level,
+        select(level_exponent, 0, level_peak == 0u),
+        true,
+    );
+}

@@ -1,0 +1,244 @@
+//! How a backward pass is shared out: blocks of rows, each found by a team of invocations, and the sums over all rows.
+//!
+//! A team finds what every row of its block needs, and then takes the rows' channels eight at a time, all rows of the block one after
+//! the other: so a weight is read once a block, and what the block adds to the gradients of weight and bias stays in registers. A
+//! second dispatch adds up the blocks.
+//!
+//! Sums over rows have one order: chains of `leaf` rows, then a binary tree over these by their numbers, then a tree over the groups
+//! that share a value. It depends on the length of a row alone, so that neither blocks nor chunks, neither the device nor the number of
+//! rows that were prepared for change a bit.
+
+use super::bind::{self, Binding, Chunk};
+use super::share::{Reason, row_memory};
+use super::{Access, AccessMap, Caps, DeviceKind, Force, Layout, MOST_ITERATIONS, Order, Params, Rung, iterations};
+use crate::error::{Detail, Error, Result};
+use crate::groups::WeightOf;
+use crate::spec::NormSpec;
+
+/// Rows of a block where there is nothing against it: what it leaves in the scratch buffer is then 1 % of what it moves in half
+/// types, and half of that in f32.
+const USUAL_ROWS: u64 = 64;
+/// Rows of a block at most.
+const MOST_ROWS: u64 = 256;
+/// Blocks beyond which they get longer: one invocation adds them all up.
+const MOST_BLOCKS: u64 = 1024;
+/// Blocks that a GPU should find, so that no core stands idle.
+const GPU_BLOCKS: u64 = 128;
+/// Blocks that a software driver should find.
+const SOFTWARE_BLOCKS: u64 = 16;
+/// Bytes of scratch at most, however many rows there are.
+const MOST_SCRATCH: u64 = 256 << 20;
+/// Invocations that a workgroup of a GPU should have.
+const GPU_GROUP: u64 = 128;
+/// Bytes of workgroup memory for what a row of a block needs: its scale and its slope.
+const TERM_BYTES: u64 = 48;
+/// Invocations of a workgroup that adds up blocks.
+pub(crate) const CHANNEL_GROUP: u32 = 32;
+
+/// The blocks of a backward pass.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Blocks {
+    /// Invocations that find the gradients of a block.
+    pub team: u32,
+    /// Rows of a block: of one group, where rows have several.
+    pub rows: u32,
+    /// Rows that are added in a chain before the tree takes over.
+    pub leaf: u32,
+    /// Blocks of all rows that were planned for.
+    pub count: u64,
+    /// The second dispatch, where weight or bias have a gradient.
+    pub channels: Option<Channels>,
+}
+
+/// The dispatch that adds up what all blocks found for each channel.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Channels {
+    /// What is bound, in the order of the binding numbers.
+    pub bindings: Vec<Binding>,
+    /// First byte and bytes of each, and what the kernel finds in its uniform.
+    pub chunk: Chunk,
+    /// Workgroups.
+    pub workgroups: u32,
+}
+
+/// A backward pass as it is shared out.
+pub(super) struct Shared {
+    pub blocks: Blocks,
+    pub rung: Rung,
+    pub reason: Reason,
+    pub width: u64,
+    pub is_alone: bool,
+    /// Teams of a workgroup.
+    pub teams: u64,
+    pub bindings: Vec<Binding>,
+    pub chunks: Vec<Chunk>,
+}
+
+/// Rows of a chain: fewer where rows are long, so that a block of one chain stays far below the iterations that an invocation may
+/// make (case O11).
+pub(super) fn leaf(spec: &NormSpec) -> u64 {
+    (131_072 / spec.group_length().next_power_of_two()).clamp(1, 16)
+}
+
+/// Sums over rows that a block leaves: for the weight, and for the bias.
+pub(crate) fn sums(spec: &NormSpec) -> u64 {
+    spec.backward.map_or(0, |backward| u64::from(backward.grad_weight.is_some()) + u64::from(backward.grad_bias.is_some()))
+}
+
+/// Octets of a group, a partial one included.
+pub(crate) fn group_octets(spec: &NormSpec) -> u64 {
+    spec.group_length().div_ceil(8)
+}
+
+impl Blocks {
+    /// Bytes of the scratch buffer: for every block and group an octet of each sum for eight channels.
+    pub(super) fn scratch_bytes(&self, spec: &NormSpec) -> u64 {
+        let bytes = sums(spec) * self.count * spec.groups * group_octets(spec) * 32;
+        // Without rows there are none, and a binding is not empty.
+        if self.channels.is_some() { bytes.max(32) } else { 0 }
+    }
+}
+
+/// Shares out a backward pass of `rows` rows.
+pub(super) fn share(
+    spec: &NormSpec,
+    caps: &Caps,
+    layout: &Layout,
+    rows: u64,
+    force: &Force,
+    order: &Order,
+    access: &AccessMap,
+) -> Result<Shared> {
+    let is_software = caps.kind == DeviceKind::Cpu;
+    let most = u64::from(caps.max_invocations.max(1));
+    let width = 1u64 << most.min(order.octet_lanes()).min(u64::from(force.width.unwrap_or(u32::MAX)).max(1)).ilog2();
+    let suits_alone = is_software && order.octet_lanes() <= 16 && iterations(spec, order, 1, 1) <= MOST_ITERATIONS / 4;
+    let (rung, reason) = rung(caps, force, suits_alone, width)?;
+    let is_alone = rung == Rung::Solo;
+    let team = if is_alone { (1 << u64::from(caps.subgroup_max.clamp(4, 32)).ilog2()).min(1u64 << most.ilog2()) } else { width };
+    let wanted = force.workgroup.map_or(GPU_GROUP, u64::from) / team;
+    let teams = if rung == Rung::Multi { wanted.max(2).min(most / team).max(1) } else { 1 };
+
+    let leaf = leaf(spec);
+    let steps = |block: u64| {
+        let found =
+            block.div_ceil(if is_alone { team } else { 1 }) * (2 * iterations(spec, order, if is_alone { 1 } else { width }, 1));
+        found + group_octets(spec).div_ceil(team) * (block + 8)
+    };
+    let blocks = |block: u64| rows.div_ceil(block).saturating_mul(spec.groups);
+    let mut block = USUAL_ROWS;
+    while block > leaf && blocks(block) < if is_software { SOFTWARE_BLOCKS } else { GPU_BLOCKS } {
+        block /= 2;
+    }
+    while block < MOST_ROWS && blocks(block) > MOST_BLOCKS {
+        block *= 2;
+    }
+    while block > leaf && steps(block) > MOST_ITERATIONS {
+        block /= 2;
+    }
+    let block = block.max(leaf);
+    if steps(block) > MOST_ITERATIONS {
+        let expected = format!("rows whose gradients {width} invocations find in {MOST_ITERATIONS} steps");
+        let actual = format!("{} elements, {} steps", order.hidden, steps(block));
+        return Err(Error::Limit(Detail::new("hidden", expected, actual, "allow more invocations a workgroup")));
+    }
+    let lanes = if is_alone { 0 } else { 2 * row_memory(spec, order) };
+    let fits = |teams: u64, block: u64| teams * (block * TERM_BYTES + lanes) + 64 <= u64::from(caps.workgroup_memory);
+    let mut teams = teams;
+    let mut block = block;
+    while teams > 1 && !fits(teams, block) {
+        teams /= 2;
+    }
+    while block > leaf && !fits(teams, block) {
+        block /= 2;
+    }
+    if !fits(teams, block) {
+        let expected = format!("at least {} bytes", block * TERM_BYTES + lanes + 64);
+        let actual = format!("{} bytes", caps.workgroup_memory);
+        return Err(Error::Limit(Detail::new("workgroup memory", expected, actual, "open the device with the adapter's limits")));
+    }
+
+    let reserved = u32::from(sums(spec) > 0);
+    let bind = |rows_together: u64| {
+        let unit = bind::Unit { rows: rows_together, groups: teams, reserved };
+        bind::bind(spec, caps, layout, rows, unit, access)
+    };
+    // A binding may have room for shorter blocks only.
+    let mut bound = bind(block);
+    while block > leaf && matches!(bound, Err(Error::Limit(_))) {
+        block /= 2;
+        bound = bind(block);
+    }
+    let (bindings, mut chunks) = bound?;
+    for chunk in &mut chunks {
+        chunk.params.first_block = (chunk.first_row / block) as u32;
+    }
+    let channels = match sums(spec) {
+        0 => None,
+        _ => Some(Channels::new(spec, caps, layout, access)?),
+    };
+    let blocks = Blocks { team: team as u32, rows: block as u32, leaf: leaf as u32, count: rows.div_ceil(block), channels };
+    let most = MOST_SCRATCH.min(caps.max_binding).min(caps.max_buffer);
+    if blocks.scratch_bytes(spec) > most {
+        let actual = format!("{} bytes for {rows} rows", blocks.scratch_bytes(spec));
+        let remedy = "record fewer rows at once, and let the parts accumulate: NormSpec::accumulate";
+        return Err(Error::Limit(Detail::new("rows", format!("sums of blocks that fit {most} bytes"), actual, remedy)));
+    }
+    Ok(Shared { blocks, rung, reason, width: if is_alone { 1 } else { width }, is_alone, teams, bindings, chunks })
+}
+
+/// Which way the rows of a block are summed.
+fn rung(caps: &Caps, force: &Force, suits_alone: bool, width: u64) -> Result<(Rung, Reason)> {
+    let allowed = |rung| caps.rungs.contains(rung);
+    let Some(rung) = force.rung else {
+        return Ok(match () {
+            () if suits_alone && allowed(Rung::Solo) => (Rung::Solo, Reason::Register { rows: u64::from(caps.subgroup_max) }),
+            () if caps.kind == DeviceKind::Gpu && 2 * width <= GPU_GROUP && allowed(Rung::Multi) => {
+                (Rung::Multi, Reason::Short { has: width, should_have: GPU_GROUP, of: "invocations" })
+            }
+            () => (Rung::Looped, Reason::Enough { rows: 1, has: width, of: "invocations" }),
+        });
+    };
+    let (expected, applies) = match rung {
+        _ if !allowed(rung) => ("one that passed this device's self-test", false),
+        Rung::Looped | Rung::Multi => ("", true),
+        Rung::Solo => ("one for short rows on software drivers", suits_alone),
+        Rung::Registers | Rung::Split => ("one that a backward pass has: looped, multi or solo", false),
+    };
+    if applies {
+        return Ok((rung, Reason::Forced));
+    }
+    Err(Error::Plan(Detail::new("rung", expected, rung.name(), "leave the choice to the plan")))
+}
+
+impl Channels {
+    fn new(spec: &NormSpec, caps: &Caps, layout: &Layout, access: &AccessMap) -> Result<Self> {
+        let (bindings, chunk) = bind::bind_channels(spec, caps, layout, access)?;
+        let sets = match spec.weight_of {
+            WeightOf::Row => spec.groups,
+            WeightOf::Group => 1,
+            WeightOf::QueryAndKey(_) => 2,
+        };
+        let workgroups = (sets * group_octets(spec)).div_ceil(CHANNEL_GROUP.into());
+        if workgroups > u64::from(caps.max_workgroups) {
+            let actual = format!("{workgroups} for {} channels", spec.weight_length());
+            let expected = format!("{} workgroups on an axis", caps.max_workgroups);
+            return Err(Error::Limit(Detail::new("hidden", expected, actual, "open the device with the adapter's limits")));
+        }
+        Ok(Self { bindings, chunk, workgroups: workgroups as u32 })
+    }
+}
+
+/// Whether an operand of a backward pass is written half a word at a time, beside what others write.
+pub(super) fn shares_words(spec: &NormSpec, access: &AccessMap) -> bool {
+    let written = crate::slot::Slot::ALL.into_iter().filter(|slot| slot.is_written() && spec.dtype_of(*slot).is_some());
+    spec.backward.is_some() && written.into_iter().any(|slot| access.get(slot) == Access::Element)
+}
+
+/// What the kernel of a chunk, and that of the channels, find in their uniforms.
+pub(super) fn params_of<'a>(chunks: &'a [Chunk], blocks: &'a Option<Blocks>) -> impl Iterator<Item = &'a Params> {
+    let channels = blocks.iter().filter_map(|blocks| blocks.channels.as_ref());
+    chunks.iter().map(|chunk| &chunk.params).chain(channels.map(|channels| &channels.chunk.params))
+}

@@ -1,0 +1,294 @@
+//! The two kernels of a backward pass.
+
+use super::text::Text;
+use super::{Shader, bound_by, buffer_of, label, start};
+use crate::gate::Activation;
+use crate::groups::WeightOf;
+use crate::plan::{Binding, Blocks, CHANNEL_GROUP, Channels, Order, Plan, group_octets, sums};
+use crate::slot::Slot;
+use crate::spec::NormSpec;
+
+/// The kernel that finds the gradients of rows, and what each block adds to those of weight and bias.
+pub(crate) fn compose_backward(plan: &Plan, blocks: &Blocks) -> Shader {
+    let spec = &plan.spec;
+    let mut text = start(plan);
+    text.slope_constants(plan, blocks);
+    text.add(if plan.is_alone { part!("turns_alone") } else { part!("turns_shared") });
+    text.sums(plan);
+    text.channels(plan);
+    text.add(if spec.centered { part!("centered_at_mean") } else { part!("centered_not") });
+    text.cast_normalized(spec);
+    text.scale(plan);
+    text.add(if spec.backward.is_some_and(|backward| backward.saved_rstd) { part!("scale_saved") } else { part!("scale_found") });
+    text.loaded(plan);
+    text.add(part!("gradients"));
+    text.add(if spec.statistics_length() < spec.group_length() { part!("summed_some") } else { part!("summed_all") });
+    text.gate_slopes(spec);
+    let has_stream = spec.dtype_of(Slot::GradResidualOut).is_some();
+    text.add(if has_stream { part!("stream_added") } else { part!("stream_none") });
+    text.slope_lanes(plan);
+    text.add(part!("row_slope"));
+    text.store_gradients(plan);
+    text.sums_of_block(plan, blocks);
+    text.add(include_str!("../../shaders/backward.wgsl"));
+    text.add(if plan.is_alone { part!("terms_alone") } else { part!("terms_shared") });
+    text.add(part!("entry_backward"));
+    let has_sums = blocks.channels.is_some();
+    Shader { label: label(plan), wgsl: text.0, bindings: bound_by(&plan.bindings, has_sums) }
+}
+
+/// The kernel that adds up what the blocks found.
+pub(crate) fn compose_channels(plan: &Plan, blocks: &Blocks, channels: &Channels) -> Shader {
+    let spec = &plan.spec;
+    let mut text = Text::default();
+    let weights = match spec.weight_of {
+        WeightOf::Row => spec.groups,
+        WeightOf::Group => 1,
+        WeightOf::QueryAndKey(_) => 2,
+    };
+    let query_heads = if let WeightOf::QueryAndKey(query) = spec.weight_of { query } else { 0 };
+    text.unsigned(&[
+        ("HIDDEN", spec.group_length()),
+        ("GROUPS", spec.groups),
+        ("QUERY_HEADS", query_heads),
+        ("WEIGHTS", weights),
+        ("SUMS", sums(spec)),
+        ("BLOCK_ROWS", blocks.rows.into()),
+        ("ROW_OCTETS", group_octets(spec)),
+        ("WORKGROUP_SIZE", CHANNEL_GROUP.into()),
+    ]);
+    text.bindings(plan, &channels.bindings, true);
+    text.add(part!("rows"));
+    text.add(part!("opaque"));
+    text.add(part!("octet"));
+    text.row_count();
+    text.codecs(spec);
+    text.buffers(plan, &channels.bindings);
+    text.channel_starts(spec);
+    text.add(part!("scratch_at"));
+    for (name, most) in [("blocks_", blocks.count), ("groups_", spec.groups)] {
+        text.join_levels(name, most);
+        text.joined_levels_of_any(name, most);
+    }
+    let first = match spec.weight_of {
+        WeightOf::Row => "which",
+        WeightOf::Group => "which * GROUPS",
+        WeightOf::QueryAndKey(_) => "select(select(GROUPS, QUERY_HEADS, which == 1u), 0u, which == 0u)",
+    };
+    text.line(format_args!("// The first of the groups that share a weight."));
+    text.line(format_args!("fn first_group(which: u32) -> u32 {{\n    return {first};\n}}\n"));
+    text.store_sums(plan, &channels.bindings);
+    text.add(include_str!("../../shaders/grad_channels.wgsl"));
+    Shader { label: format!("{}, channels", label(plan)), wgsl: text.0, bindings: bound_by(&channels.bindings, true) }
+}
+
+/// The sums over rows, by the number that each has in the scratch buffer: the slot, and what a row adds.
+fn sums_over_rows(spec: &NormSpec) -> Vec<(Slot, &'static str)> {
+    let all = [(Slot::GradWeight, "products_of(found.norm, found.stored)"), (Slot::GradBias, "found.norm")];
+    all.into_iter().filter(|(slot, _)| spec.dtype_of(*slot).is_some()).collect()
+}
+
+/// All elements of a row, in the lanes in which its squares are summed.
+fn whole(order: &Order) -> Order {
+    Order { summed: order.hidden, ..*order }
+}
+
+impl Text {
+    fn slope_constants(&mut self, plan: &Plan, blocks: &Blocks) {
+        let order = whole(&plan.order);
+        let octets = group_octets(&plan.spec);
+        self.unsigned(&[
+            ("TEAM", blocks.team.into()),
+            ("TEAM_STEPS", octets.div_ceil(blocks.team.into())),
+            ("BLOCK_ROWS", blocks.rows.into()),
+            ("LEAF", blocks.leaf.into()),
+            ("TERMS", u64::from(blocks.rows) * u64::from(plan.rows_at_once)),
+            ("SUMS", sums(&plan.spec)),
+            ("ROW_OCTETS", octets),
+            ("SUMMED", plan.order.summed),
+            ("WHOLE_OCTETS", order.whole_octets()),
+            ("SLOPE_STEPS", order.steps()),
+            ("SLOPE_BLOCKS", order.blocks()),
+            ("SLOPE_TURNS", order.blocks() * order.octet_lanes().div_ceil(plan.width.into())),
+        ]);
+    }
+
+    /// Where the sums of a row's slope join.
+    fn slope_lanes(&mut self, plan: &Plan) {
+        let order = whole(&plan.order);
+        let centered = plan.spec.centered;
+        // The regions before are those of the scale.
+        let first = 1 + u64::from(centered);
+        for (name, region) in [("slope", first), ("level", first + 1)].into_iter().take(1 + usize::from(centered)) {
+            match plan.is_alone {
+                true => self.lanes_alone_of(&format!("{name}_"), &order, "SLOPE_BLOCKS"),
+                false => {
+                    self.levels(&format!("{name}_"), order.blocks());
+                    self.add_for(part!("lanes_shared_slope"), &[("NAME", name), ("REGION", &format!("{region}u"))]);
+                }
+            }
+        }
+        self.add(if centered { part!("level_of_mean") } else { part!("level_none") });
+    }
+
+    /// What is read of an octet of a row: whole ones by wide accesses, the last by elements, zeros behind it.
+    fn loaded(&mut self, plan: &Plan) {
+        let spec = &plan.spec;
+        let rest = plan.order.hidden % 8;
+        let octet = |element: &dyn Fn(u64) -> String| {
+            let element = |i: u64| if i < rest { element(i) } else { "0.0".into() };
+            let [low, high] = [0, 4].map(|first| (first..first + 4).map(element).collect::<Vec<_>>().join(", "));
+            format!("Octet(vec4<f32>({low}), vec4<f32>({high}))")
+        };
+        let zero = "Octet(vec4<f32>(0.0), vec4<f32>(0.0))";
+        let slots =
+            [Slot::Input, Slot::Gate, Slot::GradOutput, Slot::GradResidualOut].map(|slot| spec.dtype_of(slot).map(|_| slot));
+        let wide = slots.map(|slot| slot.map_or(zero.into(), |slot| format!("load_{slot}(row.{slot} + i)"))).join(", ");
+        let ended = |slot: Slot| octet(&|k| format!("load_{slot}_one(row.{slot} + i + {k}u)"));
+        let narrow = slots.map(|slot| slot.map_or(zero.into(), ended)).join(", ");
+        self.line(format_args!("// Octet o of a row, zeros behind its end.\nfn loaded_at(row: Row, o: u32) -> Loaded {{"));
+        self.line(format_args!("    let i = o * 8u;\n    if (o < WHOLE_OCTETS) {{\n        return Loaded({wide});\n    }}"));
+        if rest > 0 {
+            self.line(format_args!("    if (o == WHOLE_OCTETS) {{\n        return Loaded({narrow});\n    }}"));
+        }
+        self.line(format_args!("    return Loaded({});\n}}\n", [zero; 4].join(", ")));
+
+        let weight = octet(&|k| format!("weight_one(row, i + {k}u)"));
+        let bias = octet(&|k| format!("load_bias_one(params.bias_start + row.weight + i + {k}u)"));
+        self.line(format_args!("fn weight_one(row: Row, i: u32) -> f32 {{"));
+        self.line(format_args!(
+            "    return offset_weight(vec4<f32>(load_weight_one(params.weight_start + row.weight + i))).x;\n}}\n"
+        ));
+        self.line(format_args!("// Octet o of factors and summands.\nfn channels_at(row: Row, o: u32) -> ChannelOctet {{"));
+        self.line(format_args!("    let i = o * 8u;\n    if (o < WHOLE_OCTETS) {{"));
+        self.line(format_args!("        return ChannelOctet(weight_at(row, i), bias_at(row, i));\n    }}"));
+        if rest > 0 {
+            self.line(format_args!("    if (o == WHOLE_OCTETS) {{\n        return ChannelOctet({weight}, {bias});\n    }}"));
+        }
+        self.line(format_args!("    return ChannelOctet({zero}, {zero});\n}}\n"));
+    }
+
+    fn gate_slopes(&mut self, spec: &NormSpec) {
+        match spec.output_gate() {
+            Some(gate) => {
+                let half = Some(spec.norm_dtype()).filter(|dtype| gate.rounded && dtype.is_half());
+                self.cast_as("normed", half);
+                self.add(part!("slope_output_gated"));
+                self.add(if half.is_some() { part!("slope_output_rounded") } else { part!("slope_output_split") });
+                self.add(part!("gate_slope_output"));
+            }
+            None => {
+                self.add(part!("slope_plain"));
+                self.add(if spec.gates_input() { part!("gate_slope_input") } else { part!("gate_slope_none") });
+            }
+        }
+        if spec.gate.is_some() {
+            self.add(part!("opening_slope"));
+            self.add(match spec.activation {
+                Activation::Silu => part!("opening_slope_silu"),
+                Activation::Sigmoid => part!("opening_slope_sigmoid"),
+            });
+        }
+    }
+
+    /// Writes the gradients of an octet of a row.
+    fn store_gradients(&mut self, plan: &Plan) {
+        let rest = plan.order.hidden % 8;
+        let written: Vec<_> = [(Slot::Output, "input"), (Slot::GradGate, "gate")]
+            .into_iter()
+            .filter_map(|(slot, field)| Some((slot, field, plan.spec.dtype_of(slot)?)))
+            .collect();
+        for (slot, _, dtype) in &written {
+            self.beside(&buffer_of(plan, *slot), plan.access.get(*slot), *slot, *dtype);
+        }
+        self.line(format_args!("fn store_gradients(row: Row, o: u32, found: Gradients) {{\n    let i = o * 8u;"));
+        self.line(format_args!("    if (o < WHOLE_OCTETS) {{"));
+        for (slot, field, _) in &written {
+            self.line(format_args!("        store_{slot}(row.{slot} + i, found.{field});"));
+        }
+        self.line(format_args!("    }}"));
+        if rest > 0 {
+            self.line(format_args!("    if (o == WHOLE_OCTETS) {{"));
+            for (slot, field, _) in &written {
+                self.line(format_args!("        store_{slot}_rest(row.{slot} + i, found.{field}, {rest}u);"));
+            }
+            self.line(format_args!("    }}"));
+        }
+        self.line(format_args!("}}\n"));
+    }
+
+    /// What the rows of a block add to the gradients of weight and bias: chains of LEAF rows, and a tree over these.
+    fn sums_of_block(&mut self, plan: &Plan, blocks: &Blocks) {
+        let sums = sums_over_rows(&plan.spec);
+        if !sums.is_empty() {
+            self.add(part!("scratch_at"));
+        }
+        let leaves = u64::from(blocks.rows / blocks.leaf);
+        for (slot, _) in &sums {
+            self.join_levels(&format!("{slot}_"), leaves);
+            self.joined_levels_of_any(&format!("{slot}_"), leaves);
+            self.line(format_args!("var<private> {slot}_leaf: Octet;\n"));
+        }
+        self.line(format_args!("fn clear_sums() {{"));
+        for (slot, _) in &sums {
+            self.line(format_args!("    {slot}_leaf = Octet(vec4<f32>(0.0), vec4<f32>(0.0));"));
+        }
+        self.line(format_args!("}}\n\n// Takes row `number` of the `rows` that a block has."));
+        self.line(format_args!("fn add_to_sums(number: u32, rows: u32, found: Gradients) {{"));
+        for (slot, term) in &sums {
+            self.line(format_args!("    {slot}_leaf += {term};"));
+        }
+        if !sums.is_empty() {
+            self.line(format_args!("    if (number % LEAF == LEAF - 1u || number == rows - 1u) {{"));
+            for (slot, _) in &sums {
+                self.line(format_args!("        join_{slot}_levels(number / LEAF, {slot}_leaf);"));
+            }
+            self.line(format_args!("        clear_sums();\n    }}"));
+        }
+        self.line(format_args!("}}\n\n// Leaves the sums of an octet of channels to the second dispatch."));
+        self.line(format_args!("fn keep_sums(team: Team, o: u32) {{"));
+        for (kind, (slot, _)) in sums.iter().enumerate() {
+            let at = format!("scratch_at(team.block, team.group, {kind}u, o)");
+            self.line(format_args!("    scratch[{at}] = joined_{slot}_levels((team.rows + LEAF - 1u) / LEAF);"));
+        }
+        self.line(format_args!("}}\n"));
+    }
+
+    /// Rounds and writes the sums of an octet of channels.
+    fn store_sums(&mut self, plan: &Plan, bindings: &[Binding]) {
+        let spec = &plan.spec;
+        let (rest, accumulates) = (spec.group_length() % 8, spec.backward.is_some_and(|backward| backward.accumulate));
+        let written = sums_over_rows(spec);
+        for (slot, _) in &written {
+            let Some(dtype) = spec.dtype_of(*slot) else { continue };
+            let buffer = bindings.iter().find(|b| b.operands.contains(slot)).map_or(String::new(), super::words);
+            self.beside(&buffer, plan.access.get(*slot), *slot, dtype);
+            if accumulates {
+                self.load_of(&buffer, plan.access.get(*slot), *slot, dtype);
+            }
+        }
+        self.line(format_args!("// Writes the sums of an octet of channels."));
+        self.line(format_args!("fn store_sums(which: u32, o: u32, blocks: u32) {{\n    let i = which * HIDDEN + o * 8u;"));
+        for (kind, (slot, _)) in written.iter().enumerate() {
+            let at = format!("params.{slot}_start + i");
+            self.line(format_args!("    var sum_{kind} = weight_sum({kind}u, which, o, blocks);"));
+            let whole = if rest > 0 { "o < ROW_OCTETS - 1u".to_owned() } else { "true".into() };
+            self.line(format_args!("    if ({whole}) {{"));
+            if accumulates {
+                self.line(format_args!("        sum_{kind} = load_{slot}({at}) + sum_{kind};"));
+            }
+            self.line(format_args!("        store_{slot}({at}, sum_{kind});\n    }}"));
+            if rest > 0 {
+                self.line(format_args!("    if (o == ROW_OCTETS - 1u) {{"));
+                if accumulates {
+                    let element = |k: u64| if k < rest { format!("load_{slot}_one({at} + {k}u)") } else { "0.0".into() };
+                    let [low, high] = [0, 4].map(|first| (first..first + 4).map(element).collect::<Vec<_>>().join(", "));
+                    self.line(format_args!("        let there = Octet(vec4<f32>({low}), vec4<f32>({high}));"));
+                    self.line(format_args!("        sum_{kind} = there + sum_{kind};"));
+                }
+                self.line(format_args!("        store_{slot}_rest({at}, sum_{kind}, {rest}u);\n    }}"));
+            }
+        }
+        self.line(format_args!("}}\n"));
+    }
+}

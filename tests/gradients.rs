@@ -1,0 +1,372 @@
+//! Gradients: PyTorch's own, finite differences, sums over a million rows, and bits that depend on nothing.
+
+mod common;
+
+use std::fs;
+use std::path::Path;
+use std::process::ExitCode;
+
+use libtest_mimic::{Arguments, Failed, Trial};
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+use safetensors::{Dtype, SafeTensors};
+use wgpu_rmsnorm::verify::{Data, Regime, Weights, check_gradients};
+use wgpu_rmsnorm::{Caps, DType, DeviceKind, Gpu, Inputs, NormSpec, Outputs, Slot, Values, reference};
+
+fn main() -> ExitCode {
+    let arguments = Arguments::from_args();
+    let mut files: Vec<String> = fs::read_dir(folder())
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .filter(|name| name.contains("_backward_") || name.starts_with("layer_"))
+        .collect();
+    files.sort();
+    let count = files.len();
+    let mut trials =
+        vec![
+            Trial::test("all files are there", move || {
+                if count == 20 { Ok(()) } else { Err(format!("{count} files instead of 20").into()) }
+            }),
+            Trial::test("the reference has the slopes of the norm", the_reference_has_the_slopes_of_the_norm),
+            Trial::test("a wrong gradient is noticed", a_wrong_gradient_is_noticed),
+        ];
+    for file in files.clone() {
+        trials.push(Trial::test(format!("reference: {file}"), move || the_reference_is_exact(&Golden::read(&file)?)));
+    }
+    common::each_adapter(&mut trials, |trials, _, name, devices| {
+        for file in files.clone() {
+            let devices = devices.clone();
+            let trial = format!("[{name}] {file}");
+            trials.push(Trial::test(trial, move || devices.run(|gpu| the_device_agrees(gpu, &Golden::read(&file)?))));
+        }
+        for (trial, test) in [
+            ("a million rows stay accurate", a_million_rows_stay_accurate as fn(&Gpu) -> Result<(), Failed>),
+            ("the order of sums over rows is every device's", the_order_is_every_devices),
+            ("i5 sums are written over, or added to", i5_sums_are_written_over_or_added_to),
+            ("f3 without rows sums are zero", f3_without_rows_sums_are_zero),
+        ] {
+            let devices = devices.clone();
+            trials.push(Trial::test(format!("[{name}] {trial}"), move || devices.run(test)));
+        }
+    });
+    libtest_mimic::run(&arguments, trials).exit_code()
+}
+
+fn folder() -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden")
+}
+
+/// A backward pass, its operands, and its gradients in float64.
+struct Golden {
+    spec: NormSpec,
+    operands: Vec<(Slot, Values)>,
+    exact: Vec<(Slot, Vec<f64>)>,
+}
+
+impl Golden {
+    fn read(file: &str) -> Result<Self, Failed> {
+        let bytes = fs::read(folder().join(file))?;
+        let tensors = SafeTensors::deserialize(&bytes)?;
+        let (_, header) = SafeTensors::read_metadata(&bytes)?;
+        let metadata = header.metadata().clone().ok_or("no metadata")?;
+        let values = |name: &str| -> Result<Option<Values>, Failed> {
+            let Ok(tensor) = tensors.tensor(name) else { return Ok(None) };
+            let dtype = match tensor.dtype() {
+                Dtype::F32 => DType::F32,
+                Dtype::F16 => DType::F16,
+                Dtype::BF16 => DType::BF16,
+                other => return Err(format!("{other:?}").into()),
+            };
+            Ok(Some(Values::from_bytes(dtype, tensor.data())))
+        };
+        let hidden = *tensors.tensor("x")?.shape().last().ok_or("rank 0")? as u64;
+        let eps = metadata.get("eps").ok_or("no eps")?.parse()?;
+        let x = values("x")?.ok_or("no x")?;
+        let dtype = x.as_slice().dtype();
+        let is_layer = metadata.get("op").is_some_and(|op| op == "layer_norm");
+        let mut spec = if is_layer { NormSpec::layer_norm(hidden, eps) } else { NormSpec::torch(hidden, eps) }.dtype(dtype);
+        if tensors.tensor("gate").is_ok() {
+            let before = metadata.get("norm_before_gate").is_some_and(|before| before == "True");
+            spec = if before { spec.gate_output(dtype) } else { spec.gate_input(dtype) };
+        }
+        let mut operands = vec![(Slot::Input, x)];
+        for slot in [Slot::Weight, Slot::Gate, Slot::GradOutput] {
+            operands.extend(values(slot.name())?.map(|values| (slot, values)));
+        }
+        let mut exact = Vec::new();
+        for (slot, name) in
+            [(Slot::Output, "input"), (Slot::GradGate, "gate"), (Slot::GradWeight, "weight"), (Slot::GradBias, "bias")]
+        {
+            let Ok(tensor) = tensors.tensor(&format!("exact_grad_{name}")) else { continue };
+            let values = tensor.data().chunks_exact(8).map(|b| f64::from_le_bytes(b.try_into().unwrap_or_default()));
+            exact.push((slot, values.collect()));
+        }
+        Ok(Self { spec: spec.backward(), operands, exact })
+    }
+
+    fn inputs(&self) -> Inputs<'_> {
+        let nothing = Inputs::new(&[] as &[f32]);
+        self.operands.iter().fold(nothing, |inputs, (slot, values)| inputs.with(*slot, Some(values.as_slice())))
+    }
+}
+
+/// Eps is stored in f32, which is all that may differ.
+fn the_reference_is_exact(golden: &Golden) -> Result<(), Failed> {
+    let found = reference::gradients(&golden.spec, &golden.inputs())?;
+    for (slot, exact) in &golden.exact {
+        let ours = match slot {
+            Slot::GradGate => &found.gate,
+            Slot::GradWeight => &found.weight,
+            Slot::GradBias => &found.bias,
+            _ => &found.input,
+        };
+        let largest = exact.iter().fold(0.0f64, |largest, value| largest.max(value.abs()));
+        if ours.len() != exact.len() || largest == 0.0 {
+            return Err(format!("{slot}: {} elements, {} exact ones, {largest:e} the largest", ours.len(), exact.len()).into());
+        }
+        for (index, (ours, exact)) in ours.iter().zip(exact).enumerate() {
+            if (ours - exact).abs() > DType::F32.ulp(largest) / 2.0 {
+                return Err(format!("{slot}, element {index}: {ours:e}, exact {exact:e}").into());
+            }
+        }
+    }
+    Ok(())
+}
+
+fn the_device_agrees(gpu: &Gpu, golden: &Golden) -> Result<(), Failed> {
+    let found = gpu.norm(golden.spec)?.run_all_blocking(&golden.inputs())?;
+    passes(&golden.spec, &golden.inputs(), &found)
+}
+
+fn passes(spec: &NormSpec, inputs: &Inputs<'_>, found: &Outputs) -> Result<(), Failed> {
+    let outcomes = check_gradients(spec, inputs, found)?;
+    match outcomes.iter().find(|(_, outcome)| !outcome.passed()) {
+        None => Ok(()),
+        Some((slot, outcome)) => Err(format!("{slot}: {outcome:?}").into()),
+    }
+}
+
+/// Of every member of the family, over random rows: the directional derivative of the norm, by central differences, is the product
+/// of the gradient and the direction.
+fn the_reference_has_the_slopes_of_the_norm() -> Result<(), Failed> {
+    let mut runner = TestRunner::new(Config { cases: 256, failure_persistence: None, ..Config::default() });
+    let norms = (1u64..9, 1u64..4, any::<[bool; 5]>(), 0.0f32..0.5, any::<u64>());
+    runner
+        .run(&norms, |(eighth, rows, [centered, offset, partial, groups, sigmoid], eps, kind)| {
+            let hidden = eighth * 2;
+            let mut spec =
+                if centered { NormSpec::layer_norm(hidden, eps) } else { NormSpec::torch(hidden, eps).bias(DType::F32) };
+            if offset {
+                spec = spec.weight_offset(1.0);
+            }
+            if groups {
+                spec = if kind % 2 == 0 { spec.groups(2) } else { spec.heads(2) };
+            }
+            spec = match kind % 3 {
+                0 => spec.gate_input(DType::F32),
+                1 => spec.gate_output(DType::F32),
+                _ => spec,
+            };
+            if sigmoid && spec.gate.is_some() {
+                spec = spec.sigmoid();
+            }
+            if partial && !centered && spec.gate.is_none() {
+                spec = spec.partial(spec.group_length().div_ceil(2));
+            }
+            let data = Data::new(&spec.backward(), rows + kind % 5, Regime::Normal(1.0), Weights::Usual);
+            slopes_agree(&spec, &data)
+        })
+        .map_err(|error| error.to_string().into())
+}
+
+/// The loss is the sum of outputs times their given gradients; each operand is moved in a direction of its own.
+fn slopes_agree(spec: &NormSpec, data: &Data) -> Result<(), TestCaseError> {
+    let fail = |error: wgpu_rmsnorm::Error| TestCaseError::fail(error.to_string());
+    let backward = spec.backward();
+    let found = reference::gradients(&backward, &data.inputs()).map_err(fail)?;
+    let wide = |slot: Slot| data.get(slot).map(|values| values.as_slice().widen()).unwrap_or_default();
+    let grad_output = wide(Slot::GradOutput);
+    let bias: Vec<f64> = (0..spec.weight_length()).map(|i| 0.3 * (i as f64).sin()).collect();
+    let operands = [
+        (Slot::Input, wide(Slot::Input), found.input),
+        (Slot::Weight, wide(Slot::Weight), found.weight),
+        (Slot::Gate, wide(Slot::Gate), found.gate),
+        (Slot::Bias, if data.get(Slot::Bias).is_some() { wide(Slot::Bias) } else { bias }, found.bias),
+    ];
+    let loss = |moved: Slot, step: f64| -> Result<f64, TestCaseError> {
+        let mut inputs = Inputs::new(&[] as &[f32]);
+        let mut values = Vec::new();
+        for (slot, at, _) in operands.iter().filter(|(slot, ..)| spec.dtype_of(*slot).is_some()) {
+            let move_by = if *slot == moved { step } else { 0.0 };
+            let at: Vec<f64> = at.iter().enumerate().map(|(i, v)| v + move_by * direction(i)).collect();
+            values.push((*slot, at));
+        }
+        let values: Vec<(Slot, Vec<f32>)> =
+            values.into_iter().map(|(slot, at)| (slot, at.into_iter().map(|v| v as f32).collect())).collect();
+        for (slot, at) in &values {
+            inputs = inputs.with(*slot, Some(at.into()));
+        }
+        let y = reference::norm(spec, &inputs).map_err(fail)?;
+        Ok(y.iter().zip(&grad_output).map(|(y, d)| y * d).sum())
+    };
+    for (slot, at, gradient) in operands.iter().filter(|(slot, ..)| spec.dtype_of(*slot).is_some()) {
+        prop_assert_eq!(gradient.len(), at.len(), "{}", slot);
+        let step = 2f64.powi(-8);
+        // Richardson's combination of two steps: what is left goes with the fourth power. Operands are moved in f32, whose rounding
+        // is the rest of it.
+        let by = |step: f64| -> Result<f64, TestCaseError> { Ok((loss(*slot, step)? - loss(*slot, -step)?) / (2.0 * step)) };
+        let difference = (4.0 * by(step / 2.0)? - by(step)?) / 3.0;
+        let product: f64 = gradient.iter().enumerate().map(|(i, g)| g * direction(i)).sum();
+        let size: f64 = 1.0 + gradient.iter().map(|g| g.abs()).sum::<f64>();
+        prop_assert!(
+            (difference - product).abs() < 2e-3 * size,
+            "{}: {} by differences, {} by gradients",
+            slot,
+            difference,
+            product
+        );
+    }
+    Ok(())
+}
+
+fn direction(i: usize) -> f64 {
+    (1.7 * i as f64 + 0.4).cos()
+}
+
+/// Each gradient, off by little more than its model allows, fails; the others still pass.
+fn a_wrong_gradient_is_noticed() -> Result<(), Failed> {
+    let spec = NormSpec::layer_norm(12, 1e-5).gate_output(DType::F32).backward();
+    let data = Data::new(&spec, 5, Regime::Normal(1.0), Weights::Usual);
+    let truth = reference::gradients(&spec, &data.inputs())?;
+    let gradients = [truth.input, truth.gate, truth.weight, truth.bias];
+    let slots = [Slot::Output, Slot::GradGate, Slot::GradWeight, Slot::GradBias];
+    for wrong in 0..slots.len() {
+        let mut outputs = Outputs::new(Values::F32(Vec::new()));
+        for (at, (slot, gradient)) in slots.iter().zip(&gradients).enumerate() {
+            let mut gradient = gradient.clone();
+            if at == wrong {
+                gradient[3] += 1e-4;
+            }
+            outputs = outputs.with(*slot, Some(Values::round_from(DType::F32, &gradient)));
+        }
+        let counts: Vec<_> =
+            check_gradients(&spec, &data.inputs(), &outputs)?.into_iter().map(|(_, outcome)| outcome.wrong).collect();
+        let expected: Vec<_> = (0..slots.len()).map(|at| usize::from(at == wrong)).collect();
+        if counts != expected {
+            return Err(format!("{counts:?} instead of {expected:?}").into());
+        }
+    }
+    Ok(())
+}
+
+fn a_million_rows_stay_accurate(gpu: &Gpu) -> Result<(), Failed> {
+    let spec = NormSpec::torch(8, 1e-6).bias(DType::F32).backward();
+    // All gradients point one way, where sums lose most.
+    let rows = 1 << 20;
+    let x: Vec<f32> = (0..rows * 8u64).map(|i| 1.0 + (i.wrapping_mul(2_654_435_761) % 997) as f32 / 997.0).collect();
+    let d: Vec<f32> = (0..rows * 8u64).map(|i| 0.1 + (i.wrapping_mul(40_503) % 983) as f32 / 983.0).collect();
+    let w = [1.0f32; 8];
+    let inputs = Inputs::new(&x).weight(&w).grad_output(&d);
+    let truth = reference::gradients(&spec, &inputs)?;
+    let found = gpu.norm(spec)?.run_all_blocking(&inputs)?;
+    for (slot, truth) in [(Slot::GradWeight, &truth.weight), (Slot::GradBias, &truth.bias)] {
+        let got = found.get(slot).ok_or("no sum")?.as_slice().widen();
+        let norm = |values: &mut dyn Iterator<Item = f64>| values.map(|v| v * v).sum::<f64>().sqrt();
+        let off = norm(&mut got.iter().zip(truth).map(|(got, truth)| got - truth)) / norm(&mut truth.iter().copied());
+        if off.is_nan() || off > 1e-6 {
+            return Err(format!("{slot}: {off:e} of its norm").into());
+        }
+    }
+    Ok(())
+}
+
+/// Sums over rows whose terms are exact have the bits of the tree in `plan`, written out here once more: chains of 16 rows, and a
+/// tree over these by their numbers. So they are the same on every device.
+fn the_order_is_every_devices(gpu: &Gpu) -> Result<(), Failed> {
+    let spec = NormSpec::layer_norm(16, 1e-6).backward();
+    for rows in [1u64, 16, 17, 300, 1000, 5000] {
+        let data = Data::new(&spec, rows, Regime::Normal(1.0), Weights::Usual);
+        let d = data.get(Slot::GradOutput).ok_or("no gradient")?.as_slice().widen();
+        let column = |c: usize| (0..rows as usize).map(move |row| row * 16 + c);
+        let expected: Vec<f32> = (0..16)
+            .map(|c| {
+                let terms: Vec<f32> = column(c).map(|at| d[at] as f32).collect();
+                tree(&terms.chunks(16).map(|chain| chain.iter().fold(0.0, |sum, term| sum + term)).collect::<Vec<_>>())
+            })
+            .collect();
+        for kind in [DeviceKind::Cpu, DeviceKind::Gpu] {
+            let gpu = gpu.with_caps(Caps { kind, ..*gpu.caps() });
+            let found = gpu.norm(spec)?.run_all_blocking(&data.inputs())?;
+            let got = found.get(Slot::GradBias).ok_or("no sum")?.clone().into_vec::<f32>()?;
+            if got.iter().zip(&expected).any(|(got, expected)| got.to_bits() != expected.to_bits()) {
+                return Err(format!("{rows} rows: {got:?} instead of {expected:?}").into());
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The largest power of two of leaves that is less than all, and the rest.
+fn tree(leaves: &[f32]) -> f32 {
+    match leaves {
+        [leaf] => *leaf,
+        _ => {
+            let (low, high) = leaves.split_at(leaves.len().next_power_of_two() / 2);
+            tree(low) + tree(high)
+        }
+    }
+}
+
+fn i5_sums_are_written_over_or_added_to(gpu: &Gpu) -> Result<(), Failed> {
+    let spec = NormSpec::layer_norm(9, 1e-6).backward();
+    let (x, d, w) = ([0.5f32; 9], [2.0f32; 9], [1.0f32; 9]);
+    let inputs = Inputs::new(&x).weight(&w).grad_output(&d);
+    let sums = |spec: NormSpec, inputs: &Inputs<'_>| -> Result<Vec<f32>, Failed> {
+        let found = gpu.norm(spec)?.run_all_blocking(inputs)?;
+        Ok(found.get(Slot::GradBias).ok_or("no sum")?.clone().into_vec()?)
+    };
+    let there = [7.0f32; 9];
+    let added = inputs.grad_weight(&there).grad_bias(&there);
+    for (got, expected) in
+        [(sums(spec, &inputs)?, 2.0), (sums(spec.accumulate(), &inputs)?, 2.0), (sums(spec.accumulate(), &added)?, 9.0)]
+    {
+        if got != [expected; 9] {
+            return Err(format!("{got:?} instead of {expected}").into());
+        }
+    }
+    // A pass that writes over what is there does not read it.
+    match gpu.norm(spec)?.run_all_blocking(&added) {
+        Err(error) if error.to_string().contains("grad_weight") => Ok(()),
+        other => Err(format!("{other:?}").into()),
+    }
+}
+
+fn f3_without_rows_sums_are_zero(gpu: &Gpu) -> Result<(), Failed> {
+    use wgpu_rmsnorm::wgpu::util::{BufferInitDescriptor, DeviceExt};
+    use wgpu_rmsnorm::wgpu::{BufferUsages, CommandEncoderDescriptor};
+
+    let spec = NormSpec::torch(16, 1e-6).backward();
+    let usage = BufferUsages::STORAGE | BufferUsages::COPY_SRC;
+    let buffer = |value: f32, elements: usize| {
+        let contents: Vec<u8> = vec![value; elements].iter().flat_map(|v| v.to_le_bytes()).collect();
+        gpu.device().create_buffer_init(&BufferInitDescriptor { label: None, contents: &contents, usage })
+    };
+    let (x, d, dx, w, dw) = (buffer(1.0, 64), buffer(1.0, 64), buffer(5.0, 64), buffer(1.0, 16), buffer(7.0, 16));
+    let operands = wgpu_rmsnorm::Operands::backward(&x, &d, &dx).weight(&w).grad_weight(&dw);
+    for prepared_for in [0, 4] {
+        let prepared = gpu.norm(spec)?.prepare_blocking(&operands, prepared_for)?;
+        let mut encoder = gpu.device().create_command_encoder(&CommandEncoderDescriptor::default());
+        prepared.record_in(&mut encoder, 0)?;
+        gpu.queue().submit([encoder.finish()]);
+        let got = Values::from_bytes(DType::F32, &gpu.read_blocking(&dw, 0..64)?);
+        if got != Values::F32(vec![0.0; 16]) {
+            return Err(format!("prepared for {prepared_for} rows: {got:?}").into());
+        }
+    }
+    match Values::from_bytes(DType::F32, &gpu.read_blocking(&dx, 0..256)?) {
+        left if left == Values::F32(vec![5.0; 64]) => Ok(()),
+        written => Err(format!("{written:?}").into()),
+    }
+}
