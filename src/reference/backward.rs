@@ -253,7 +253,7 @@ mod tests {
     fn f5_a_row_of_zeros_has_gradients() {
         let spec = NormSpec::torch(4, 1e-5).backward();
         let found = gradients(&spec, &Inputs::new(&[0f32; 4]).weight(&[1f32; 4]).grad_output(&[1f32, 2.0, 3.0, 4.0])).unwrap();
-        for (grad, expected) in found.input.iter().zip([316.227_8, 632.455_5, 948.683_3, 1264.911_1]) {
+        for (grad, expected) in found.input.iter().zip([316.227_8, 632.455_5, 948.683_3, 1_264.911_1]) {
             approx::assert_relative_eq!(*grad, expected, max_relative = DType::F32.ulp(1.0));
         }
         assert_eq!(found.weight, [0.0; 4]);
