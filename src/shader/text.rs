@@ -4,7 +4,7 @@ use std::fmt::{Arguments, Write as _};
 
 use super::{Bound, bound, is_atomic, words};
 use crate::groups::WeightOf;
-use crate::plan::{BLOCK, Plan, ROW_DIGITS};
+use crate::plan::{BLOCK, Plan, ROW_DIGITS, SharedWords};
 use crate::slot::Slot;
 
 #[derive(Default)]
@@ -56,7 +56,13 @@ impl Text {
             ("SLOT_PAIRS", slot_pairs),
             ("LANE_PAIRS", slot_pairs * u64::from(plan.rows_at_once) * (1 + u64::from(spec.centered))),
         ];
-        for (name, value) in unsigned {
+        let together = match plan.shared_words {
+            SharedWords::InTurns(rows) => {
+                vec![("TOGETHER", rows), ("TOGETHER_STEP", plan.elements_of_a_double() / rows)]
+            }
+            _ => Vec::new(),
+        };
+        for (name, value) in unsigned.into_iter().chain(together) {
             self.line(format_args!("const {name}: u32 = {value}u;"));
         }
         // 1 / (what the mean is over) as a sum of two f32.
@@ -89,8 +95,9 @@ impl Text {
                     let access = if binding.writable { "read_write" } else { "read" };
                     let element = match () {
                         () if is_atomic(plan, binding) => "atomic<u32>",
-                        () if binding.wide && plan.caps.long_words => "vec2<u64>",
-                        () if binding.wide => "vec4<u32>",
+                        () if binding.words == 4 && plan.caps.long_words => "vec2<u64>",
+                        () if binding.words == 4 => "vec4<u32>",
+                        () if binding.words == 2 => "u64",
                         () => "u32",
                     };
                     format!("var<storage, {access}> {}: array<{element}>", words(binding))
