@@ -23,7 +23,7 @@ fn check(plan: &Plan, caps: &Caps, layout: &Layout) -> Result<(), TestCaseError>
             prop_assert_eq!(offset % u64::from(caps.storage_alignment), 0);
             prop_assert!(size <= caps.max_binding && size > 0, "{} bytes", size);
             prop_assert!(offset + size <= buffer.size, "{}..{} of {}", offset, offset + size, buffer.size);
-            prop_assert_eq!(size % if binding.wide { 16 } else { 4 }, 0);
+            prop_assert_eq!(size % (4 * binding.words), 0);
         }
         // The last element of the chunk lies within the binding of everything that has rows.
         let params = &chunk.params;
@@ -53,6 +53,7 @@ fn check(plan: &Plan, caps: &Caps, layout: &Layout) -> Result<(), TestCaseError>
     prop_assert_eq!(next, plan.rows);
     no_word_has_two_owners(plan)?;
     every_block_has_room(plan, caps)?;
+    words_suit_every_operand(plan)?;
     prop_assert!(plan.workgroup_size() <= caps.max_invocations);
     prop_assert!(plan.width.is_power_of_two() && plan.width <= plan.order.lanes);
     prop_assert!(plan.bindings.len() <= caps.max_storage_buffers as usize);
@@ -87,19 +88,50 @@ fn every_block_has_room(plan: &Plan, caps: &Caps) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// A1: rows that share a word of the output are in one workgroup, or change it atomically.
+/// A1: rows that share a word of the output are in one workgroup, or change it atomically; those that share a 64-bit word, which is not
+/// written in parts, are one invocation's.
 fn no_word_has_two_owners(plan: &Plan) -> Result<(), TestCaseError> {
-    let size = plan.spec.output_dtype().size();
+    let spec = &plan.spec;
+    let size = spec.output_dtype().size();
+    let access = plan.access.get(Slot::Output);
+    let by_doubles = plan.bindings.iter().any(|b| b.words == 2 && b.operands.contains(&Slot::Output));
+    prop_assert_eq!(access == Access::Shifted, matches!(plan.shared_words, SharedWords::InTurns(_)));
+    prop_assert!(access != Access::Shifted || plan.is_alone);
     for chunk in plan.chunks.iter().filter(|_| plan.shared_words != SharedWords::Everywhere) {
+        let (start, stride) = (u64::from(chunk.params.start(Slot::Output)), u64::from(chunk.params.stride(Slot::Output)));
+        let shift = plan.rows_before(chunk);
+        if access == Access::Shifted {
+            let first = start * size + shift * (8 - spec.group_length() * size % 8);
+            let is_shared = matches!(plan.shared_words, SharedWords::InTurns(rows) if rows > 1);
+            prop_assert!(!is_shared || first.is_multiple_of(8), "no row before the chunk begins with a word: {:?}", plan);
+        }
+        let word = if by_doubles { 8 } else { 4 };
         let row_word = |row: u64, element: u64| {
-            (u64::from(chunk.params.start(Slot::Output)) + row * u64::from(chunk.params.stride(Slot::Output)) + element) * size
-                / 4
+            (start + row / spec.groups * stride + row % spec.groups * spec.group_length() + element) * size / word
         };
-        let shift = u64::from(plan.shared_words == SharedWords::InPairs && chunk.params.start(Slot::Output) % 2 == 1);
-        let group = |row: u64| (row + shift) / u64::from(plan.rows_per_group());
-        for row in 1..chunk.rows.min(40) {
-            let shared = row_word(row - 1, plan.spec.hidden - 1) == row_word(row, 0);
-            prop_assert!(!shared || group(row - 1) == group(row), "row {} of {:?}", row, plan);
+        let together = if plan.is_alone { plan.rounds } else { plan.rows_per_group() };
+        let owner = |row: u64| (row + shift) / u64::from(together);
+        let length = spec.length_of(Slot::Output) / spec.groups;
+        for row in 1..plan.inner_rows(chunk.rows).min(40) {
+            let shared = row_word(row - 1, length - 1) == row_word(row, 0);
+            prop_assert!(!shared || owner(row - 1) == owner(row), "row {} of {:?}", row, plan);
+        }
+    }
+    Ok(())
+}
+
+/// Operands that one binding holds agree on its words, and on a device that has no use for 64-bit words there are none.
+fn words_suit_every_operand(plan: &Plan) -> Result<(), TestCaseError> {
+    for binding in &plan.bindings {
+        prop_assert!(binding.words != 2 || plan.caps.long_words);
+        for &slot in &binding.operands {
+            let suits = match plan.access.get(slot) {
+                Access::Element | Access::Word => binding.words == 1,
+                Access::Shifted => binding.words == 2,
+                Access::Double => binding.words <= 2,
+                Access::Wide => true,
+            };
+            prop_assert!(suits, "{} of {:?}", slot, plan);
         }
     }
     Ok(())
@@ -398,6 +430,33 @@ fn the_planner_uses_the_widest_access_that_the_layout_allows() {
     assert_eq!(access(DType::F16, 64, 2, 0), Access::Element);
     assert_eq!(access(DType::BF16, 65, 0, 0), Access::Element);
     assert_eq!(access(DType::BF16, 65, 0, 1), Access::Word);
+}
+
+/// By 64-bit words, where the device gains by it and the buffer has room for the last.
+#[test]
+fn rows_that_are_not_aligned_go_by_64_bit_words() {
+    let caps = Caps { kind: DeviceKind::Cpu, subgroup_max: 8, long_words: true, ..Caps::webgpu_defaults() };
+    let planned = |dtype: DType, hidden: u64, offset: u64, gap: u64, rows: u64, spare: u64| {
+        let spec = NormSpec::torch(hidden, 1e-6).dtype(dtype).without_weight();
+        let end = offset + (rows * (hidden + gap) - gap) * dtype.size();
+        let place = |buffer| Placement { buffer, size: end.next_multiple_of(4) + spare, offset, row_stride: hidden + gap };
+        let plan = Plan::new(&spec, &caps, &Layout::of_rows(place(0), place(1)), rows).unwrap();
+        (plan.access.get(Slot::Input), plan.access.get(Slot::Output), plan.shared_words)
+    };
+    let no = SharedWords::No;
+    assert_eq!(planned(DType::F32, 66, 0, 0, 600, 4), (Access::Double, Access::Double, no));
+    assert_eq!(planned(DType::F16, 68, 0, 0, 600, 4), (Access::Double, Access::Double, no));
+    let turns = SharedWords::InTurns;
+    assert_eq!(planned(DType::F32, 65, 0, 0, 600, 4), (Access::Shifted, Access::Shifted, turns(2)));
+    assert_eq!(planned(DType::F16, 66, 4, 0, 600, 4), (Access::Shifted, Access::Shifted, turns(2)));
+    assert_eq!(planned(DType::BF16, 65, 2, 0, 600, 4), (Access::Shifted, Access::Shifted, turns(4)));
+    assert_eq!(planned(DType::BF16, 65, 2, 4, 600, 4), (Access::Shifted, Access::Shifted, turns(1)));
+    // Every boundary within a word: nobody has both sides.
+    assert_eq!(planned(DType::BF16, 66, 2, 0, 600, 4), (Access::Shifted, Access::Element, SharedWords::Everywhere));
+    // Rows of several invocations.
+    assert_eq!(planned(DType::F32, 65, 0, 0, 6, 4), (Access::Shifted, Access::Word, no));
+    // No room for the last word.
+    assert_eq!(planned(DType::F32, 65, 0, 0, 601, 0), (Access::Word, Access::Word, no));
 }
 
 #[test]

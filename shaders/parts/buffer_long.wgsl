@@ -1,7 +1,7 @@
 // BUFFER as an array of two 64-bit words, for drivers that take every access apart: half as many pieces as four words. BUFFER_four
 // takes multiples of 4.
 fn BUFFER_one(i: u32) -> u32 {
-    return BUFFER_four(i / 4u * 4u)[i % 4u];
+    return u32(BUFFER[i / 4u][(i / 2u) & 1u] >> (32u * (i & 1u)));
 }
 
 fn BUFFER_four(i: u32) -> vec4<u32> {

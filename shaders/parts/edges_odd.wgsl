@@ -1,10 +1,13 @@
 // Rows may begin and end within a word whose other half is none of ours: it keeps its bits.
-fn pair_shift() -> u32 {
+fn row_shift() -> u32 {
     return 0u;
 }
 
 fn lead_of(row: Row) -> u32 {
     return row.output & 1u;
+}
+
+fn open_row(row: Row) {
 }
 
 fn store_edges(row: Row, rows: u32, lead: u32, invocation: u32, scale: Scale, before: Scale) {

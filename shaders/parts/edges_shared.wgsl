@@ -1,11 +1,14 @@
 // Rows lie without a gap and have an odd length: the word that holds the end of one row and the start of the next is written
 // once, by the invocation that handles both, on the later row's turn. At either end of the chunk its other half keeps its bits.
-fn pair_shift() -> u32 {
+fn row_shift() -> u32 {
     return params.output_start & 1u;
 }
 
 fn lead_of(row: Row) -> u32 {
     return row.output & 1u;
+}
+
+fn open_row(row: Row) {
 }
 
 fn store_edges(row: Row, rows: u32, lead: u32, invocation: u32, scale: Scale, before: Scale) {

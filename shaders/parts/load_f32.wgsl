@@ -2,7 +2,3 @@
 fn load_OPERAND(e: u32) -> Octet {
     return Octet(bitcast<vec4<f32>>(BUFFER_four(e)), bitcast<vec4<f32>>(BUFFER_four(e + 4u)));
 }
-
-fn load_OPERAND_one(e: u32) -> f32 {
-    return bitcast<f32>(BUFFER_one(e));
-}

@@ -2,7 +2,7 @@
 // the first that begins a word; what is before and behind them is the edges' business.
 fn norm_rows(group: u32, index: u32) {
     let rows = row_count();
-    let shift = pair_shift();
+    let shift = row_shift();
     let first = group / PIECES * (ROWS_AT_ONCE * ROUNDS);
     if (first >= rows + shift) {
         return;
@@ -27,6 +27,7 @@ fn norm_rows(group: u32, index: u32) {
 
         let lead = lead_of(row);
         let units = select(0u, (HIDDEN - lead) / 8u, row.present);
+        open_row(row);
         // All invocations take part, for some load what others need.
         write_ordinary(row, invocation, lead, select(units, 0u, scale.rescued), scale);
         if (scale.rescued) {

@@ -76,7 +76,7 @@ fn layout_entries(bindings: &[Binding], shader: &Shader) -> Vec<wgpu::BindGroupL
             Bound::Storage(index) => {
                 let binding = &bindings[index];
                 let ty = wgpu::BufferBindingType::Storage { read_only: !binding.writable };
-                (ty, false, if binding.wide { 16 } else { 4 })
+                (ty, false, 4 * binding.words)
             }
         };
         wgpu::BindGroupLayoutEntry {

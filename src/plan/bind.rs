@@ -29,8 +29,9 @@ pub struct Binding {
     /// Whether it is bound `read_write`: outputs are, and whatever lies in an output's buffer, for wgpu refuses to bind one
     /// buffer both ways in one dispatch.
     pub writable: bool,
-    /// Whether it is an array of `vec4<u32>` rather than of `u32`.
-    pub wide: bool,
+    /// Words of 32 bits in each element of the array that it is: 1 of `u32`, 2 of `u64`, 4 of `vec4<u32>` (of `vec2<u64>` where
+    /// [`Caps::long_words`] says so).
+    pub words: u64,
 }
 
 /// Rows that one dispatch covers.
@@ -151,7 +152,11 @@ fn bindings(operands: &[Operand], pieces: &[(u64, u64)], limits: &Limits, access
         let through: Vec<Slot> = operands.iter().zip(&home).filter(|&(_, h)| *h == index).map(|(o, _)| o.slot).collect();
         bindings.push(Binding {
             name: operand.slot,
-            wide: through.iter().all(|&slot| access.get(slot) == Access::Wide),
+            words: match through.iter().map(|&slot| access.get(slot)).min() {
+                Some(Access::Wide) => 4,
+                Some(Access::Double | Access::Shifted) => 2,
+                _ => 1,
+            },
             writable: writable(operand),
             buffer: operand.place.buffer,
             operands: through,
@@ -172,7 +177,7 @@ fn chunk(
         let members: Vec<_> = operands.iter().filter(|o| binding.operands.contains(&o.slot)).collect();
         let spans = members.iter().map(|o| span(o, (first_row, rows), limits));
         let (low, high) = spans.fold((u64::MAX, 0), |(low, high), (a, b)| (low.min(a), high.max(b)));
-        let size = (high - low).next_multiple_of(if binding.wide { WIDE } else { 4 });
+        let size = (high - low).next_multiple_of(4 * binding.words);
         if size > limits.binding {
             let names: Vec<_> = binding.operands.iter().map(|slot| slot.name()).collect();
             return Err(Error::Limit(Detail::new(
@@ -218,11 +223,11 @@ fn rows_that_fit(spec: &NormSpec, caps: &Caps, operands: &[Operand], limits: &Li
             fit = fit.min(room / operand.stride().max(1) + 1);
         }
     }
-    // Pairs that share words may begin one row before the chunk.
+    // Rows that share words and go together may begin up to three rows before the chunk.
     let rows_a_group = unit.rows * unit.groups;
     let groups = u64::from(caps.max_workgroups).saturating_mul(u64::from(caps.max_workgroups));
     let by_grid = groups.min(u64::from(u32::MAX) / rows_a_group) * rows_a_group / spec.groups;
-    let fit = fit.min(by_grid.saturating_sub(u64::from(rows_a_group > 1 && spec.groups == 1)));
+    let fit = fit.min(by_grid.saturating_sub(if rows_a_group > 1 { 3u64.div_ceil(spec.groups) } else { 0 }));
     if fit == 0 {
         return Err(Error::Limit(Detail::new(
             "workgroups",

@@ -72,8 +72,8 @@ pub struct Caps {
     pub workgroup_memory: u32,
     /// Storage buffers that a pipeline may bind.
     pub max_storage_buffers: u32,
-    /// Whether 16 bytes are best accessed as two 64-bit words: on software drivers that take every access apart, where the device has
-    /// 64-bit integers.
+    /// Whether 16 bytes are best accessed as two 64-bit words, and what is not aligned to 16 bytes by 64-bit words too: on software
+    /// drivers that take every access apart, where the device has 64-bit integers.
     pub long_words: bool,
     /// The rungs that may be planned.
     pub rungs: Rungs,

@@ -47,6 +47,10 @@ impl fmt::Display for Plan {
         match self.shared_words {
             SharedWords::No => {}
             SharedWords::InPairs => writeln!(f, "           rows share 32-bit words of the output, and go in pairs")?,
+            SharedWords::InTurns(1) => writeln!(f, "           rows begin within 64-bit words of the output, and share none")?,
+            SharedWords::InTurns(rows) => {
+                writeln!(f, "           rows share 64-bit words of the output, and go by {rows} through one invocation")?
+            }
             SharedWords::Everywhere => {
                 writeln!(f, "           rows share 32-bit words of the output, which is bound as atomics")?
             }
@@ -140,6 +144,8 @@ impl Plan {
         match access {
             Access::Element => "an element at a time",
             Access::Word => "a word at a time",
+            Access::Shifted => "a 64-bit word at a time, shifted",
+            Access::Double => "a 64-bit word at a time",
             Access::Wide if self.caps.long_words => "16 bytes at a time, as two 64-bit words",
             Access::Wide => "16 bytes at a time",
         }

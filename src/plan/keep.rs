@@ -15,8 +15,9 @@ const FORCED: u64 = 4;
 
 /// Octets that an invocation keeps where `width` invocations share a row, as far as this norm and device are suited.
 pub(super) fn octets(spec: &NormSpec, order: &Order, caps: &Caps, access: &AccessMap, width: u64, forced: bool) -> Option<u64> {
-    // A mean takes three sweeps, codes a look at every result, and a shard has one sweep only. Where rows begin within a word, what is
-    // written is shifted against what is read; and where only a part is summed, the last octet of it is cut off.
+    // A mean takes three sweeps, codes a look at every result, and a shard has one sweep only. Where rows are written from the first
+    // whole word of theirs, what is written is shifted against what is read; and where only a part is summed, the last octet of it is
+    // cut off.
     let suited = !spec.centered && !spec.writes_scale() && !spec.is_stats() && spec.shards().is_none();
     let aligned = access.get(Slot::Output) != Access::Element && spec.statistics_length() == spec.group_length();
     let octets = order.steps() * order.octet_lanes() / width;

@@ -34,6 +34,8 @@ pub use params::Params;
 pub use rung::Rung;
 pub use tuned::Tuned;
 
+use access::DOUBLE;
+
 use crate::error::{Detail, Error, Result};
 use crate::spec::NormSpec;
 use share::{Reason, Row, Shares, row_memory};
@@ -51,9 +53,38 @@ pub enum SharedWords {
     /// sharing out puts both sides into one workgroup, so the output is bound as atomics, and each row changes its own half of a
     /// word.
     Everywhere,
+    /// Rows begin within 64-bit words of the output. Those that share one are so many that follow each other, and one invocation's,
+    /// which writes octet after octet: what of a word is the next one's waits for it. (So rows have to be one invocation's alone.)
+    InTurns(u64),
 }
 
 impl SharedWords {
+    /// Where rows of the output begin within 64-bit words, and those that share one can go together.
+    fn in_turns(spec: &NormSpec, layout: &Layout, rows: u64) -> Option<Self> {
+        let place = layout.get(Slot::Output)?;
+        let size = spec.output_dtype().size();
+        let row = spec.group_length() * size;
+        if rows.saturating_mul(spec.groups) <= 1
+            || spec.groups == 1 && place.row_stride.saturating_sub(spec.hidden) * size >= DOUBLE
+        {
+            return Some(SharedWords::InTurns(1));
+        }
+        // So many rows are whole words. The first of them has to begin with one, maybe some rows before the tensor.
+        let together = DOUBLE >> (row | DOUBLE).trailing_zeros();
+        let begins =
+            (0..together).any(|before| (place.offset % DOUBLE + before * (DOUBLE - row % DOUBLE)).is_multiple_of(DOUBLE));
+        (place.row_stride == spec.hidden && begins).then_some(SharedWords::InTurns(together))
+    }
+
+    /// Rows that one workgroup, or one invocation, has to have, one after the other.
+    fn rows_together(self) -> u64 {
+        match self {
+            SharedWords::No | SharedWords::Everywhere => 1,
+            SharedWords::InPairs => 2,
+            SharedWords::InTurns(rows) => rows,
+        }
+    }
+
     fn new(spec: &NormSpec, layout: &Layout, rows: u64, output: Access) -> Self {
         let Some(place) = layout.get(Slot::Output) else { return SharedWords::No };
         let odd_start = place.offset / 2 % 2 == 1;
@@ -66,6 +97,7 @@ impl SharedWords {
                 false if odd_start => SharedWords::Everywhere,
                 false => SharedWords::No,
             },
+            Access::Shifted => Self::in_turns(spec, layout, rows).unwrap_or(SharedWords::No),
             _ => SharedWords::No,
         }
     }
@@ -166,19 +198,28 @@ impl Plan {
         let tuned_order = lanes.and_then(|lanes| own_order.with_lanes(lanes));
         let order = tuned_order.unwrap_or(own_order);
         let layout = &layout.with_strides_that_matter(spec, rows);
-        let access = AccessMap::new(spec, layout, rows, force.access);
         if spec.backward.is_some() {
+            let access = AccessMap::new(spec, caps, layout, rows, force.access, false);
             return Self::backward(spec, caps, layout, rows, force, order, access);
         }
-        let shared_words = SharedWords::new(spec, layout, rows, access.get(Slot::Output));
 
         let widest = u64::from(caps.max_invocations.max(1))
             .min(order.octet_lanes())
             .min(u64::from(force.width.unwrap_or(u32::MAX)).max(1));
         let width = 1u64 << widest.ilog2();
         let inner_rows = rows.saturating_mul(spec.groups);
-        let row = Row { spec, order: &order, access: &access, shared_words, in_place: layout.writes_what_it_reads() };
-        let shares = Shares::new(&row, caps, inner_rows, width, &force)?;
+        let arranged = |in_turns: bool| {
+            let access = AccessMap::new(spec, caps, layout, rows, force.access, in_turns);
+            let shared_words = SharedWords::new(spec, layout, rows, access.get(Slot::Output));
+            let row = Row { spec, order: &order, access: &access, shared_words, in_place: layout.writes_what_it_reads() };
+            Shares::new(&row, caps, inner_rows, width, &force).map(|shares| (access, shared_words, shares))
+        };
+        // Words can be shared in turns where each row is one invocation's, which is known when rows have been shared out.
+        let in_turns = SharedWords::in_turns(spec, layout, rows).and_then(|_| arranged(true).ok());
+        let (access, shared_words, shares) = match in_turns.filter(|(.., shares)| shares.is_alone) {
+            Some(arranged) => arranged,
+            None => arranged(false)?,
+        };
         check_iterations(spec, &order, shares.width, shares.rounds)?;
         if !shares.is_alone {
             check_workgroup_memory(spec, &order, caps, shares.rows_at_once)?;
@@ -273,9 +314,23 @@ impl Plan {
         fold(groups, u64::from(self.caps.max_workgroups))
     }
 
-    /// Rows before a chunk that its grid counts too: one where rows go in pairs and the first pair begins there.
+    /// Rows before a chunk that its grid counts too: where rows that share words go together, and the first of them begin there.
     pub fn rows_before(&self, chunk: &Chunk) -> u64 {
-        u64::from(self.shared_words == SharedWords::InPairs && chunk.params.start(Slot::Output) % 2 == 1)
+        let start = u64::from(chunk.params.start(Slot::Output));
+        match self.shared_words {
+            SharedWords::No | SharedWords::Everywhere => 0,
+            SharedWords::InPairs => start % 2,
+            // As parts/edges_in_turns.wgsl has it.
+            SharedWords::InTurns(rows) => {
+                let step = self.elements_of_a_double() / rows;
+                start / step * (self.order.hidden / step) % rows
+            }
+        }
+    }
+
+    /// Elements of the output in a 64-bit word.
+    pub(crate) fn elements_of_a_double(&self) -> u64 {
+        DOUBLE / self.spec.output_dtype().size()
     }
 
     /// Rows as the kernel counts them: each group of each row is one.

@@ -32,6 +32,11 @@ impl Operand {
         elements.checked_mul(self.dtype.size())?.checked_add(self.place.offset)
     }
 
+    /// Whether the buffer has room up to the end of the word of `unit` bytes that holds the last element.
+    pub fn fits(&self, rows: u64, unit: u64) -> bool {
+        self.end(rows).and_then(|end| end.checked_next_multiple_of(unit)).is_some_and(|end| end <= self.place.size)
+    }
+
     pub fn validate(&self, rows: u64) -> Result<()> {
         let Operand { slot, dtype, length, place } = *self;
         let unit = if dtype.is_code() { CODES_A_WORD } else { dtype.size() };

@@ -93,7 +93,7 @@ impl Shares {
     pub fn new(row: &Row<'_>, caps: &Caps, rows: u64, width: u64, force: &Force) -> Result<Self> {
         let Row { spec, order, .. } = *row;
         // Rows that share words take turns, so that one invocation sees both scales.
-        let unit = if row.shared_words == SharedWords::InPairs { 2 } else { 1 };
+        let unit = row.shared_words.rows_together();
         let is_software = caps.kind == DeviceKind::Cpu;
         let (has, should_have, of) = match caps.kind {
             DeviceKind::Cpu => (order.hidden, WORTH_A_GROUP, "elements"),

@@ -55,9 +55,11 @@ impl Pieces {
         rows <= most && spec.group_length() >= least
     }
 
-    /// Whether the sums of so many rows fit the scratch buffer.
+    /// Whether the sums of so many rows fit the scratch buffer, and their pieces a grid.
     pub fn fit(&self, order: &Order, caps: &Caps, rows: u64) -> bool {
+        let grid = u64::from(caps.max_workgroups).pow(2);
         rows.saturating_mul(row_bytes(order, self.count)) <= MOST_BYTES.min(caps.max_binding)
+            && rows.saturating_mul(self.count) <= grid
     }
 }
 

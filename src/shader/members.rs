@@ -1,7 +1,7 @@
 //! Which parts a norm is made of: the places where members of the family differ.
 
 use super::text::Text;
-use super::{buffer_of, is_atomic, operand_before, words};
+use super::{buffer_of, is_atomic, operand_after, operand_before, words};
 use crate::dtype::DType;
 use crate::gate::Activation;
 use crate::groups::WeightOf;
@@ -29,8 +29,9 @@ impl Text {
         for binding in bindings {
             let (read, write) = match () {
                 () if is_atomic(plan, binding) => (part!("buffer_atomic"), part!("buffer_atomic_write")),
-                () if binding.wide && plan.caps.long_words => (part!("buffer_long"), part!("buffer_long_write")),
-                () if binding.wide => (part!("buffer_wide"), part!("buffer_wide_write")),
+                () if binding.words == 4 && plan.caps.long_words => (part!("buffer_long"), part!("buffer_long_write")),
+                () if binding.words == 4 => (part!("buffer_wide"), part!("buffer_wide_write")),
+                () if binding.words == 2 => (part!("buffer_double"), part!("buffer_double_write")),
                 () => (part!("buffer_word"), part!("buffer_word_write")),
             };
             self.add_for(read, &[("BUFFER", &words(binding))]);
@@ -48,13 +49,12 @@ impl Text {
 
     /// The functions that load an operand through a buffer.
     pub fn load_of(&mut self, buffer: &str, access: Access, slot: Slot, dtype: DType) {
-        let halves = match access {
-            Access::Element => part!("load_half_any"),
-            Access::Word | Access::Wide => part!("load_half"),
-        };
-        let parts: &[&str] = match dtype.is_half() {
-            true => &[halves, part!("load_half_one")],
-            false => &[part!("load_f32")],
+        let parts: &[&str] = match (dtype.is_half(), access) {
+            (true, Access::Element) => &[part!("load_half_any"), part!("load_half_one")],
+            (true, Access::Shifted) => &[part!("load_half_shifted"), part!("load_half_one")],
+            (true, _) => &[part!("load_half"), part!("load_half_one")],
+            (false, Access::Shifted) => &[part!("load_f32_shifted"), part!("load_f32_one")],
+            (false, _) => &[part!("load_f32"), part!("load_f32_one")],
         };
         for part in parts {
             self.add_for(part, &[("OPERAND", slot.name()), ("BUFFER", buffer), ("DTYPE", dtype.name())]);
@@ -175,8 +175,7 @@ impl Text {
         self.add(part!("finish"));
 
         let gate = spec.output_gate();
-        let slot = if spec.adds_after() { Some(Slot::Residual) } else { gate.map(|_| Slot::Gate) };
-        self.beside_norm("after", slot);
+        self.beside_norm("after", operand_after(spec));
         let half = Some(spec.norm_dtype()).filter(|dtype| dtype.is_half());
         match gate {
             Some(gate) => {
@@ -203,9 +202,11 @@ impl Text {
     pub fn output(&mut self, plan: &Plan) {
         let spec = &plan.spec;
         let output = spec.output_dtype();
-        let store = match output.size() {
-            1 => part!("store_codes"),
-            2 => part!("store_half"),
+        let store = match (output.size(), plan.access.get(Slot::Output)) {
+            (1, _) => part!("store_codes"),
+            (2, Access::Shifted) => part!("store_half_shifted"),
+            (2, _) => part!("store_half"),
+            (_, Access::Shifted) => part!("store_f32_shifted"),
             _ => part!("store_f32"),
         };
         self.add_for(store, &[("BUFFER", buffer_of(plan, Slot::Output).as_str()), ("DTYPE", output.name())]);
@@ -274,11 +275,15 @@ impl Text {
         let part = match plan.access.get(Slot::Output) {
             Access::Element if plan.shared_words == SharedWords::InPairs => part!("edges_shared"),
             Access::Element => part!("edges_odd"),
+            Access::Shifted => part!("edges_in_turns"),
             _ if plan.order.rest() > 0 => part!("edges_rest"),
             _ => part!("edges_none"),
         };
         if part != part!("edges_none") {
             self.add(part!("edge_octet"));
+        }
+        if [part!("edges_rest"), part!("edges_in_turns")].contains(&part) {
+            self.end_of_row(plan);
         }
         self.add(part);
     }
@@ -287,17 +292,76 @@ impl Text {
     /// none.
     pub fn rest_octets(&mut self, plan: &Plan) {
         let order = &plan.order;
-        let octet = |load: &dyn Fn(u64) -> String| {
-            let element = |i: u64| match i < order.summed_rest() {
-                true => load(order.summed_octets() * 8 + i),
-                false => "0.0".into(),
-            };
-            let [low, high] = [0, 4].map(|first| (first..first + 4).map(element).collect::<Vec<_>>().join(", "));
-            format!("Octet(vec4<f32>({low}), vec4<f32>({high}))")
-        };
-        let x = octet(&|i| format!("load_input_one(row.input + {i}u)"));
-        let p = octet(&|i| format!("before_one(row, {i}u)"));
+        let rest = End { plan, octets: order.summed_octets(), rest: order.summed_rest() };
         self.line(format_args!("// The elements that are summed behind the last whole octet, and zeros."));
-        self.line(format_args!("fn rest_octets(row: Row) -> RestOctets {{\n    return RestOctets({x}, {p});\n}}\n"));
+        self.line(format_args!("fn rest_octets(row: Row) -> RestOctets {{"));
+        self.octet_of(&rest, "x", Some(Slot::Input), ["load_input", "load_input_one"], "row.input + ");
+        self.octet_of(&rest, "p", operand_before(&plan.spec), ["before_at", "before_one"], "row, ");
+        self.line(format_args!("    return RestOctets(x, p);\n}}\n"));
+    }
+
+    /// All that belongs to the elements behind the last whole octet of a row, by name too.
+    fn end_of_row(&mut self, plan: &Plan) {
+        let (order, spec) = (&plan.order, &plan.spec);
+        let end = End { plan, octets: order.whole_octets(), rest: order.rest() };
+        let given = |slot: Slot| spec.dtype_of(slot).map(|_| slot);
+        self.line(format_args!("// What belongs to the elements of a row behind its last whole octet."));
+        self.line(format_args!("fn end_of(row: Row) -> Rest {{"));
+        self.octet_of(&end, "x", Some(Slot::Input), ["load_input", "load_input_one"], "row.input + ");
+        self.octet_of(&end, "p", operand_before(spec), ["before_at", "before_one"], "row, ");
+        self.octet_of(&end, "q", operand_after(spec), ["after_at", "after_one"], "row, ");
+        let [weight, bias] = [Slot::Weight, Slot::Bias].map(|slot| format!("params.{slot}_start + row.weight + "));
+        self.octet_of(&end, "w", given(Slot::Weight), ["load_weight", "load_weight_one"], &weight);
+        self.octet_of(&end, "b", given(Slot::Bias), ["load_bias", "load_bias_one"], &bias);
+        self.line(format_args!("    return Rest(x, p, q, Octet(offset_weight(w[0]), offset_weight(w[1])), b);\n}}\n"));
+    }
+
+    /// Names these elements of an operand, and zeros behind them: picked from an octet where one can be read that has them, else loaded
+    /// one by one. `calls` load an octet and an element, from `from` and what is added to it.
+    fn octet_of(&mut self, end: &End<'_>, name: &str, slot: Option<Slot>, calls: [&str; 2], from: &str) {
+        let first = 8 * end.octets;
+        let [load, load_one] = calls;
+        let picked = slot.and_then(|slot| end.octet_with_all(slot));
+        if let Some(octet) = picked {
+            self.line(format_args!("    let {name}_octet = {load}({from}{octet}u);"));
+        }
+        let element = |i: u64| match picked {
+            _ if i >= end.rest => "0.0".to_owned(),
+            Some(octet) => format!("{name}_octet[{}][{}]", (first + i - octet) / 4, (first + i - octet) % 4),
+            None => format!("{load_one}({from}{}u)", first + i),
+        };
+        let [low, high] = [0, 4].map(|from| (from..from + 4).map(element).collect::<Vec<_>>().join(", "));
+        self.line(format_args!("    let {name} = Octet(vec4<f32>({low}), vec4<f32>({high}));"));
+    }
+}
+
+/// The elements behind the last of some octets.
+struct End<'a> {
+    plan: &'a Plan,
+    octets: u64,
+    rest: u64,
+}
+
+impl End<'_> {
+    /// Where an octet begins that has them all and can be read, in fewer pieces than one by one: one that ends with them, or begins with
+    /// them.
+    fn octet_with_all(&self, slot: Slot) -> Option<u64> {
+        let size = self.plan.spec.dtype_of(slot)?.size();
+        let end = 8 * self.octets + self.rest;
+        let (unit, pieces) = match self.plan.access.get(slot) {
+            Access::Element => (size, 5),
+            Access::Word => (4, 2 * size),
+            Access::Shifted => (size, size + 1),
+            Access::Double => (8, size),
+            Access::Wide => (16, size),
+        };
+        // Up to the end of the last 16 bytes.
+        let is_bound = self.plan.bindings.iter().any(|b| b.words == 4 && b.operands.contains(&slot));
+        match () {
+            () if self.rest <= pieces => None,
+            () if is_bound && (size == 2 || self.rest > 4) => Some(8 * self.octets),
+            () if end >= 8 && (end * size).is_multiple_of(unit) => Some(end - 8),
+            () => None,
+        }
     }
 }

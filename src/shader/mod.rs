@@ -164,6 +164,11 @@ fn is_atomic(plan: &Plan, binding: &Binding) -> bool {
     plan.shared_words == SharedWords::Everywhere && holds(Slot::Output) || by_halves(Slot::ResidualOut)
 }
 
+/// The operand that acts on the result, row by row.
+fn operand_after(spec: &NormSpec) -> Option<Slot> {
+    if spec.adds_after() { Some(Slot::Residual) } else { spec.output_gate().map(|_| Slot::Gate) }
+}
+
 /// The operand that acts on the input, row by row.
 fn operand_before(spec: &NormSpec) -> Option<Slot> {
     match () {

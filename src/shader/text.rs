@@ -4,7 +4,7 @@ use std::fmt::{Arguments, Write as _};
 
 use super::{Bound, bound_by, is_atomic, words};
 use crate::groups::WeightOf;
-use crate::plan::{BLOCK, Binding, Plan, ROW_DIGITS};
+use crate::plan::{BLOCK, Binding, Plan, ROW_DIGITS, SharedWords};
 use crate::slot::Slot;
 
 #[derive(Default)]
@@ -64,6 +64,9 @@ impl Text {
             ("SLOT_PAIRS", slot_pairs),
             ("LANE_PAIRS", slot_pairs * u64::from(plan.rows_at_once) * regions),
         ]);
+        if let SharedWords::InTurns(rows) = plan.shared_words {
+            self.unsigned(&[("TOGETHER", rows), ("TOGETHER_STEP", plan.elements_of_a_double() / rows)]);
+        }
         // 1 / (what the mean is over) as a sum of two f32.
         let exact = 1.0 / spec.mean_length() as f64;
         let inverse = exact as f32;
@@ -94,8 +97,9 @@ impl Text {
                     let access = if binding.writable { "read_write" } else { "read" };
                     let element = match () {
                         () if is_atomic(plan, binding) => "atomic<u32>",
-                        () if binding.wide && plan.caps.long_words => "vec2<u64>",
-                        () if binding.wide => "vec4<u32>",
+                        () if binding.words == 4 && plan.caps.long_words => "vec2<u64>",
+                        () if binding.words == 4 => "vec4<u32>",
+                        () if binding.words == 2 => "u64",
                         () => "u32",
                     };
                     format!("var<storage, {access}> {}: array<{element}>", words(binding))

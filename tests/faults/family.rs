@@ -285,8 +285,8 @@ pub(crate) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "bias of the first group at the end of a row",
-        from: "load_bias_one(params.bias_start + row.weight + i + k)",
-        to: "load_bias_one(params.bias_start + i + k)",
+        from: "load_bias_one(params.bias_start + row.weight + 32u)",
+        to: "load_bias_one(params.bias_start + 32u)",
         case: "3 groups with bias 99 f32, 9 rows",
         shows_on: "",
     },

@@ -42,7 +42,7 @@ fn choices(own: &Plan) -> Vec<Force> {
         Rung::ALL.into_iter().flat_map(|rung| widths().map(move |width| Force::default().rung(rung).width(width))).collect();
     all.extend(Reduction::ALL.map(|reduction| Force::default().reduction(reduction)));
     all.extend(WORKGROUPS.map(|invocations| Force::default().rung(Rung::Multi).workgroup(invocations)));
-    if own.access.get(Slot::Input) == Access::Wide {
+    if own.access.get(Slot::Input) > Access::Word {
         all.push(Force::default().access(Access::Word));
         all.extend(Rung::ALL.map(|rung| Force::default().rung(rung).access(Access::Word)));
     }

@@ -14,7 +14,7 @@ pub fn name(job: &Job) -> [String; 3] {
 
 /// Rung, workgroup and access, in words.
 fn words(plan: &Plan) -> String {
-    let access = if plan.access.get(Slot::Input) == Access::Wide { "" } else { ", by words" };
+    let access = if plan.access.get(Slot::Input) > Access::Word { "" } else { ", by words" };
     format!("{} {} x {} x {}{access}", plan.rung.name(), plan.width, plan.rows_at_once, plan.rounds)
 }
 

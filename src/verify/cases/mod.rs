@@ -60,6 +60,7 @@ pub fn cases(tier: Tier) -> Vec<Case> {
     placement::batches(&mut list);
     numbers::accuracy(&mut list);
     placement::shared_words(&mut list);
+    placement::turns(&mut list);
     numbers::restated(&mut list);
     family::residual_added(&mut list);
     family::residual_added_after(&mut list);

@@ -73,6 +73,71 @@ pub(super) fn shared_words(list: &mut Vec<Case>) {
     }
 }
 
+/// Rows that begin within 64-bit words, and so many that each is one invocation's: those that share a word go through it in turns.
+pub(super) fn turns(list: &mut Vec<Case>) {
+    let plain = Arrangement::default();
+    let arrangements = [
+        ("", plain),
+        (", offset 1", Arrangement { offset: 1, ..plain }),
+        (", offset 2", Arrangement { offset: 2, ..plain }),
+        (", offset 3", Arrangement { offset: 3, ..plain }),
+        (", offset 3, gap 5", Arrangement { offset: 3, gap: 5, ..plain }),
+        (", gap 1", Arrangement { gap: 1, ..plain }),
+        (", in place, offset 1", Arrangement { in_place: true, offset: 1, ..plain }),
+        (", arena, offset 1", Arrangement { arena: true, offset: 1, ..plain }),
+    ];
+    for (hidden, dtype) in [
+        (1, DType::F16),
+        (3, DType::BF16),
+        (5, DType::F32),
+        (8, DType::F16),
+        (126, DType::BF16),
+        (127, DType::F16),
+        (127, DType::F32),
+        (126, DType::F32),
+        (1001, DType::F16),
+        (1001, DType::F32),
+    ] {
+        let spec = NormSpec::torch(hidden, 1e-6).dtype(dtype);
+        for (index, (name, arrangement)) in arrangements.into_iter().enumerate() {
+            let case = Case::new("turns", format!("{hidden} {dtype}{name}"), spec, 601).arranged(arrangement);
+            list.push(case.regime(Regime::Mixed).quick_if(index == 1 || (hidden, dtype) == (127, DType::F16)));
+        }
+        let mut case = Case::new("turns", format!("{hidden} {dtype}, 598 of 601 rows"), spec, 601);
+        case.recorded = Some(598);
+        list.push(case.arranged(Arrangement { offset: 1, ..plain }).quick_if(hidden == 127));
+        let case = Case::new("turns", format!("{hidden} {dtype}, rows alone"), spec, 601).regime(Regime::Mixed);
+        list.push(case.twin(Twin::RowsAlone(vec![0, 1, 2, 3, 4, 5, 599, 600])).quick_if(hidden == 127));
+        let small = Lowered { max_binding: Some(32_768), ..Lowered::default() };
+        let case = Case::new("turns", format!("{hidden} {dtype}, bindings of 32 KiB"), spec, 601);
+        list.push(case.arranged(Arrangement { offset: 1, ..plain }).lowered(small).quick_if(hidden == 127));
+        for access in [Access::Shifted, Access::Double] {
+            let force = Force::default().rung(Rung::Solo).access(access);
+            let case = Case::new("turns", format!("{hidden} {dtype}, solo, {}", access.name()), spec, 70);
+            list.push(case.forced(force).quick_if(hidden == 1001));
+        }
+    }
+    for hidden in [64, 127] {
+        let of = |spec: NormSpec| spec.input(DType::BF16).output(DType::F32);
+        let mixed = [
+            ("bf16 to f32", of(NormSpec::llama(hidden, 1e-6))),
+            ("residual bf16", NormSpec::torch(hidden, 1e-6).dtype(DType::BF16).add_residual(DType::BF16)),
+            ("residual f32", NormSpec::torch(hidden, 1e-6).dtype(DType::F16).add_residual(DType::F32)),
+            ("then residual f16", NormSpec::torch(hidden, 1e-6).dtype(DType::F16).then_add_residual(DType::F16)),
+            ("gate f32", NormSpec::torch(hidden, 1e-6).dtype(DType::F16).gate_output(DType::F32)),
+            ("3 heads", NormSpec::torch(3 * hidden, 1e-6).dtype(DType::F16).heads(3)),
+        ];
+        for (name, spec) in mixed {
+            for (where_, arrangement) in
+                [("", plain), (", offset 1", arrangements[1].1), (", gap 1", arrangements[5].1), (", arena", arrangements[7].1)]
+            {
+                let case = Case::new("turns", format!("{name}, {hidden}{where_}"), spec, 601).arranged(arrangement);
+                list.push(case.regime(Regime::Mixed).quick_if(hidden == 127 && arrangement.offset == 1));
+            }
+        }
+    }
+}
+
 /// Registers are for short rows of whole words, pieces for long ones.
 fn suits(rung: Rung, hidden: u64, dtype: DType) -> bool {
     match rung {
@@ -103,7 +168,7 @@ pub(super) fn choices(list: &mut Vec<Case>) {
             let case = Case::new("choices", format!("workgroups of {workgroup}, {hidden} {dtype}"), spec, 70);
             list.push(case.forced(force).regime(Regime::Mixed).quick_if(workgroup == 16));
         }
-        for access in [Access::Word, Access::Element] {
+        for access in Access::ALL.into_iter().filter(|access| *access != Access::Wide) {
             let case = Case::new("choices", format!("access {} {hidden} {dtype}", access.name()), spec, 70);
             list.push(case.forced(Force::default().access(access)).quick_if(hidden == 1000));
         }
