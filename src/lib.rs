@@ -1,7 +1,7 @@
 //! RMSNorm and its relatives as WGSL compute kernels, with a host layer on wgpu: for every row of the last dimension,
 //! `y = x / sqrt(mean(x²) + eps) · weight (+ bias)`, in f32, f16 and bf16, on Vulkan, Metal, DX12 and WebGPU. LayerNorm; a
 //! residual before or after; gates; groups, heads and partial statistics; the scale of each row; codes of 8 bits; rows in shards:
-//! each in the one dispatch of the norm, without a pass over memory of its own.
+//! each in the one dispatch of the norm, without a pass over memory of its own. And the gradients of them.
 //!
 //! # Example: slices in, a `Vec` out
 //!
@@ -52,13 +52,13 @@
 //!
 //! # Recipes
 //!
-//! [`cookbook`]: which preset, sub-allocation, mixed dtypes, residuals, heads, gates, quantised output, shards, decoding, tuning,
+//! [`cookbook`]: which preset, sub-allocation, mixed dtypes, residuals, heads, gates, quantised output, shards, gradients, decoding, tuning,
 //! another host, a driver that fails, how to read a plan.
 //!
 //! # What it does not do
 //!
-//! There is no backward pass yet: the gradients of [`Norm`] have to come from elsewhere. A norm is of rows, never of a batch.
-//! Only the last dimension is normalised, and its elements lie side by side. Nothing is broadcast but the weight of heads.
+//! [`NormSpec::backward`] is the backward pass of a norm: codes, and the halves of a sharded norm, have none, which is an error. A norm is
+//! of rows, never of a batch. Only the last dimension is normalised, and its elements lie side by side. Nothing is broadcast but the weight of heads.
 //!
 //! # Features
 //!

@@ -200,9 +200,57 @@ fn every_member_is_named() {
         (&["--quantized", "i8"], "quantized", json!({"dtype": "i8", "scale": null})),
         (&["--quantized", "float8_e4m3fn", "--scale", "0.1"], "quantized", json!({"dtype": "f8e4m3", "scale": 0.1})),
         (&["--quantized", "i8"], "output", json!("i8")),
+        (&["--backward", "--preset", "layer_norm"], "operation", json!("layer_norm_backward")),
+        (&["--backward", "--dtype", "f16"], "output", json!("f16")),
+        (
+            &["--backward", "--saved-rstd", "--residual-dtype", "f32", "--grad-residual-out", "bf16", "--bias"],
+            "backward",
+            json!({
+                "grad_output": "f32", "grad_residual_out": "bf16", "grad_gate": null, "grad_weight": "f32", "grad_bias": "f32",
+                "saved_rstd": true, "accumulate": false,
+            }),
+        ),
+        (
+            &["--backward", "--gate", "--gate-output", "--accumulate", "--dtype", "bf16", "--parameter-gradients", "f32"],
+            "backward",
+            json!({
+                "grad_output": "bf16", "grad_residual_out": null, "grad_gate": "bf16", "grad_weight": "f32", "grad_bias": null,
+                "saved_rstd": false, "accumulate": true,
+            }),
+        ),
     ] {
         assert_eq!(report(arguments)["norm"][field], expected, "{arguments:?}");
     }
+}
+
+/// The blocks of a backward pass, what adds them up, and what they leave.
+#[test]
+fn a_backward_pass_is_explained() {
+    let (_, out, err) = run(program(&["explain", "1000x96", "--backward", "--bias", "--webgpu-limits"]));
+    for words in [
+        "rms_norm_backward of 1000 rows",
+        "grad_output f32",
+        "grad_weight f32",
+        "blocks ",
+        "chains of 16",
+        "the sums of",
+        "scratch",
+    ] {
+        assert!(out.contains(words), "{words:?} in {out}{err}");
+    }
+    let (_, out, _) = run(program(&["explain", "1000x96", "--backward", "--bias", "--webgpu-limits", "--json"]));
+    let report: Value = serde_json::from_str(&out).unwrap();
+    let (blocks, last) = (&report["plan"]["blocks"], &report["last"]);
+    assert_eq!(number(&blocks["count"]), 1000u64.div_ceil(number(&blocks["rows"])));
+    let holds: Vec<_> = last["bindings"].as_array().unwrap().iter().filter_map(|binding| binding["holds"].as_str()).collect();
+    assert_eq!(holds.iter().filter(|holds| **holds == "scratch").count(), 1);
+    assert_eq!(holds.iter().filter(|holds| **holds == "operands").count(), 2, "grad_weight and grad_bias");
+    assert_eq!(last["dispatch"]["row_digits"], json!([232, 3, 0, 0]), "all rows");
+    assert!(last["kernel"]["wgsl"].as_str().unwrap().contains("fn main"));
+    let (_, out, _) = run(program(&["explain", "8x64", "--webgpu-limits", "--json"]));
+    assert_eq!(serde_json::from_str::<Value>(&out).unwrap()["last"], Value::Null);
+    let (output, _, err) = run(program(&["explain", "8x64", "--saved-rstd"]));
+    assert!(!output.status.success() && err.contains("--backward"), "{err}");
 }
 
 /// The JSON has all that another host needs: this one knows nothing else, and computes the norm with wgpu's own calls.

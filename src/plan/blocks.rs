@@ -32,9 +32,6 @@ const MOST_SCRATCH: u64 = 256 << 20;
 const GPU_GROUP: u64 = 128;
 /// Bytes of workgroup memory for what a row of a block needs: its scale and its slope.
 const TERM_BYTES: u64 = 48;
-/// Invocations of a workgroup that adds up blocks.
-pub(crate) const CHANNEL_GROUP: u32 = 32;
-
 /// The blocks of a backward pass.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
@@ -214,6 +211,9 @@ fn rung(caps: &Caps, force: &Force, suits_alone: bool, width: u64) -> Result<(Ru
 }
 
 impl Channels {
+    /// Invocations of a workgroup.
+    pub const WORKGROUP_SIZE: u32 = 32;
+
     fn new(spec: &NormSpec, caps: &Caps, layout: &Layout, access: &AccessMap) -> Result<Self> {
         let (bindings, chunk) = bind::bind_channels(spec, caps, layout, access)?;
         let sets = match spec.weight_of {
@@ -221,7 +221,7 @@ impl Channels {
             WeightOf::Group => 1,
             WeightOf::QueryAndKey(_) => 2,
         };
-        let workgroups = (sets * group_octets(spec)).div_ceil(CHANNEL_GROUP.into());
+        let workgroups = (sets * group_octets(spec)).div_ceil(Self::WORKGROUP_SIZE.into());
         if workgroups > u64::from(caps.max_workgroups) {
             let actual = format!("{workgroups} for {} channels", spec.weight_length());
             let expected = format!("{} workgroups on an axis", caps.max_workgroups);

@@ -15,6 +15,13 @@ impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let spec = &self.spec;
         writeln!(f, "{} of {} rows of {}: {}, eps {:e}", spec.operation(), self.rows, spec.hidden, operands(spec), spec.eps)?;
+        if let Some(blocks) = &self.blocks {
+            writeln!(
+                f,
+                "  blocks   of {} rows, each by {} invocations; sums over rows in chains of {}, and a tree",
+                blocks.rows, blocks.team, blocks.leaf
+            )?;
+        }
         for line in definition(spec) {
             writeln!(f, "  norm     {line}")?;
         }
@@ -24,8 +31,11 @@ impl fmt::Display for Plan {
             self.rung.name(),
             self.workgroup_size(),
             self.width,
-            count(self.rows_at_once, "row"),
-            count(self.rounds, "round")
+            count(self.rows_at_once, if self.blocks.is_some() { "block" } else { "row" }),
+            match &self.blocks {
+                Some(_) => count(self.rounds, "row") + " a block",
+                None => count(self.rounds, "round"),
+            }
         )?;
         match self.reason {
             Reason::Forced if self.tuned.choice => writeln!(f, "           because the tuning record says so")?,
@@ -72,13 +82,17 @@ impl fmt::Display for Plan {
             let twice = if self.pieces > 1 { ", twice" } else { "" };
             writeln!(f, "  dispatch {x} x {y}{twice}: rows {}..{}", chunk.first_row, chunk.first_row + chunk.rows)?;
         }
+        if let Some(channels) = self.last_dispatch() {
+            let blocks = self.blocks.as_ref().map_or(0, |blocks| blocks.count);
+            writeln!(f, "  dispatch {} x 1: the sums of {blocks} blocks of rows", channels.workgroups)?;
+        }
         if self.chunks.is_empty() {
             writeln!(f, "  dispatch none: there are no rows")?;
         }
         writeln!(f, "  moves    {} bytes: each operand once", self.bytes(self.rows))?;
         let uniforms = self.held_bytes() - self.scratch_bytes();
-        writeln!(f, "  holds    {uniforms} bytes of uniforms in {}", bind_groups(self.chunks.len()))?;
-        if self.pieces > 1 {
+        writeln!(f, "  holds    {uniforms} bytes of uniforms in {}", bind_groups(self.params().count()))?;
+        if self.scratch_bytes() > 0 {
             writeln!(f, "           {} bytes of scratch", self.scratch_bytes())?;
         }
         write!(f, "           its device, once for all norms: {} bytes of row digits", self.caps.held_bytes())

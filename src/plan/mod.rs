@@ -23,7 +23,7 @@ pub use crate::slot::Slot;
 pub use access::{Access, AccessMap};
 pub use bind::{Binding, Chunk};
 pub use blocks::{Blocks, Channels};
-pub(crate) use blocks::{CHANNEL_GROUP, group_octets, sums};
+pub(crate) use blocks::{group_octets, sums};
 pub use caps::{Caps, DeviceKind, Rungs};
 pub use force::{Force, Reduction};
 pub(crate) use keep::shares_channels;

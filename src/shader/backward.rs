@@ -4,7 +4,7 @@ use super::text::Text;
 use super::{Shader, bound_by, buffer_of, label, start};
 use crate::gate::Activation;
 use crate::groups::WeightOf;
-use crate::plan::{Binding, Blocks, CHANNEL_GROUP, Channels, Order, Plan, group_octets, sums};
+use crate::plan::{Binding, Blocks, Channels, Order, Plan, group_octets, sums};
 use crate::slot::Slot;
 use crate::spec::NormSpec;
 
@@ -55,7 +55,7 @@ pub(crate) fn compose_channels(plan: &Plan, blocks: &Blocks, channels: &Channels
         ("SUMS", sums(spec)),
         ("BLOCK_ROWS", blocks.rows.into()),
         ("ROW_OCTETS", group_octets(spec)),
-        ("WORKGROUP_SIZE", CHANNEL_GROUP.into()),
+        ("WORKGROUP_SIZE", Channels::WORKGROUP_SIZE.into()),
     ]);
     text.bindings(plan, &channels.bindings, true);
     text.add(part!("rows"));

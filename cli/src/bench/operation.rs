@@ -26,6 +26,16 @@ pub enum Operation {
     Quantized,
     /// Statistics of a shard
     Stats,
+    /// Gradients of RMSNorm's input and weight
+    Backward,
+    /// The same by the scales that the norm wrote
+    BackwardSavedRstd,
+    /// Gradients after a residual that was added first, with what comes back along the stream
+    BackwardAddResidual,
+    /// Gradients of a gated result, and of the gate
+    BackwardGateOutput,
+    /// Gradients of a LayerNorm's input, weight and bias
+    LayerNormBackward,
 }
 
 /// Dtypes of rows and channels.
@@ -79,6 +89,11 @@ impl Operation {
             Self::GateInput => torch.gate_input(rows),
             Self::Rstd => torch.rstd(),
             Self::Quantized => torch.quantized(DType::I8),
+            Self::Backward => torch.backward(),
+            Self::BackwardSavedRstd => torch.backward().saved_rstd(),
+            Self::BackwardAddResidual => torch.add_residual(rows).backward().grad_residual_out(rows),
+            Self::BackwardGateOutput => torch.gate_output(rows).backward(),
+            Self::LayerNormBackward => norm(NormSpec::layer_norm(hidden, EPS)).backward(),
             Self::Stats => NormSpec::torch(hidden, EPS).dtype(rows).stats(),
         }
     }

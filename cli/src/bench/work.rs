@@ -103,17 +103,23 @@ impl Work {
     /// Runs once and looks at what came: the first rows are held to the error model, and all others must be theirs. Returns the
     /// largest distance of a result to float64; `None` of codes and statistics, which are no results.
     pub fn check(&self, gpu: &Gpu) -> Result<Option<f64>, Failure> {
-        let mut encoder = gpu.device().create_command_encoder(&Default::default());
-        self.prepared.record_in(&mut encoder, self.rows)?;
-        let index = gpu.queue().submit([encoder.finish()]);
-        gpu.wait(index)?;
+        self.run(gpu, self.rows)?;
         let mut outputs = Outputs::new(Values::round_from(self.spec.output_dtype(), &[]));
-        for slot in Slot::ALL.into_iter().filter(|slot| slot.is_written()) {
+        for slot in Slot::ALL.into_iter().filter(|slot| slot.is_written() && slot.is_by_row()) {
             let (Some(dtype), Some(buffer)) = (self.spec.dtype_of(slot), self.buffers.get(slot)) else { continue };
             let row = self.spec.dense_stride(slot) * dtype.size();
             let first = self.repeating_rows(gpu, slot, buffer, row)?;
             let unpadded = unpadded(&first, row as usize, (self.spec.length_of(slot) * dtype.size()) as usize);
             outputs = outputs.with(slot, Some(Values::from_bytes(dtype, &unpadded)));
+        }
+        if self.spec.backward.is_some() {
+            // Sums over all rows are none of the first: those are found by themselves.
+            self.run(gpu, self.made_up_rows)?;
+            for slot in Slot::ALL.into_iter().filter(|slot| slot.is_parameter_gradient()) {
+                let (Some(dtype), Some(buffer)) = (self.spec.dtype_of(slot), self.buffers.get(slot)) else { continue };
+                let sums = gpu.read_blocking(buffer, 0..self.spec.length_of(slot) * dtype.size())?;
+                outputs = outputs.with(slot, Some(Values::from_bytes(dtype, &sums)));
+            }
         }
         let inputs = self.made_up.inputs();
         let outcome = check_all(&self.spec, &inputs, &outputs)?;
@@ -123,9 +129,21 @@ impl Work {
         if self.spec.shard == Some(Shard::Stats) || self.spec.output_dtype().is_code() {
             return Ok(None);
         }
-        let truth = reference::norm(&self.spec, &inputs)?;
+        let truth = match self.spec.backward {
+            Some(_) => reference::gradients(&self.spec, &inputs)?.input,
+            None => reference::norm(&self.spec, &inputs)?,
+        };
         let got = outputs.output().as_slice().widen();
         Ok(Some(got.iter().zip(&truth).fold(0.0, |most: f64, (got, truth)| most.max((got - truth).abs()))))
+    }
+
+    /// Runs once on the first rows.
+    fn run(&self, gpu: &Gpu, rows: u64) -> Result<(), Failure> {
+        let mut encoder = gpu.device().create_command_encoder(&Default::default());
+        self.prepared.record_in(&mut encoder, rows)?;
+        let index = gpu.queue().submit([encoder.finish()]);
+        gpu.wait(index)?;
+        Ok(())
     }
 
     /// The first rows of what was written. Rows of the inputs repeat, and so must what becomes of them.

@@ -2,6 +2,7 @@
 
 mod beside;
 mod codes;
+mod gradients;
 mod parse;
 mod parts;
 
@@ -15,6 +16,7 @@ use crate::failure::Failure;
 use crate::output::note;
 use beside::Beside;
 use codes::Codes;
+pub use gradients::Gradients;
 pub use parse::{dtype_parser, eps, eps_of, preset_parser};
 use parts::Parts;
 

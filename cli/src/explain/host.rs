@@ -1,7 +1,7 @@
 //! A plan as JSON: all that another host needs to run it.
 
 use serde_json::{Value, json};
-use wgpu_rmsnorm::plan::{Chunk, Params};
+use wgpu_rmsnorm::plan::{Binding, Channels, Chunk, Params};
 use wgpu_rmsnorm::shader::Bound;
 use wgpu_rmsnorm::{AddOrder, Caps, DType, NormSpec, Plan, Preset, Reduction, Shader, Shard, WeightOf};
 
@@ -50,6 +50,15 @@ pub fn norm(spec: &NormSpec, preset: Preset) -> Value {
             "rounded": gate.rounded,
         })),
         "rstd": spec.rstd,
+        "backward": spec.backward.map(|backward| json!({
+            "grad_output": backward.grad_output.name(),
+            "grad_residual_out": backward.grad_residual_out.map(DType::name),
+            "grad_gate": backward.grad_gate.map(DType::name),
+            "grad_weight": backward.grad_weight.map(DType::name),
+            "grad_bias": backward.grad_bias.map(DType::name),
+            "saved_rstd": backward.saved_rstd,
+            "accumulate": backward.accumulate,
+        })),
         "quantized": spec.quantized.map(|quantized| json!({
             "dtype": quantized.dtype.name(),
             "scale": quantized.scale.map(number),
@@ -86,6 +95,12 @@ pub fn plan(plan: &Plan) -> Value {
         "lanes": plan.order.lanes,
         "kept_octets": plan.kept,
         "pieces_per_row": plan.pieces,
+        "blocks": plan.blocks.as_ref().map(|blocks| json!({
+            "count": blocks.count,
+            "rows": blocks.rows,
+            "team": blocks.team,
+            "leaf": blocks.leaf,
+        })),
         "reduction": plan.reduction.map(Reduction::name),
         "tuned": {"choice": plan.tuned.choice, "lanes": plan.tuned.lanes},
     })
@@ -104,14 +119,14 @@ pub fn kernel(plan: &Plan, shader: &Shader) -> Value {
 pub fn held(plan: &Plan) -> Value {
     let chunks = plan.chunks.len();
     json!({
-        "prepared": {"device_bytes": plan.held_bytes(), "bind_groups": chunks},
+        "prepared": {"device_bytes": plan.held_bytes(), "bind_groups": plan.params().count()},
         "norm": {"device_bytes": 0},
         "gpu": {"device_bytes": plan.caps.held_bytes(), "kernels": usize::from(chunks > 0)},
     })
 }
 
 /// Every binding of group 0, by its number.
-pub fn bindings(plan: &Plan, shader: &Shader) -> Value {
+pub fn bindings(plan: &Plan, bindings: &[Binding], shader: &Shader) -> Value {
     let entry = |(number, bound): (usize, &Bound)| match *bound {
         Bound::Params => json!({
             "binding": number, "type": "uniform", "dynamic_offset": false, "bytes": size_of::<Params>(),
@@ -125,7 +140,7 @@ pub fn bindings(plan: &Plan, shader: &Shader) -> Value {
             "binding": number, "type": "storage", "dynamic_offset": false, "bytes": plan.scratch_bytes(), "holds": "scratch",
         }),
         Bound::Storage(index) => {
-            let binding = &plan.bindings[index];
+            let binding = &bindings[index];
             json!({
                 "binding": number,
                 "type": if binding.writable { "storage" } else { "read-only-storage" },
@@ -141,24 +156,38 @@ pub fn bindings(plan: &Plan, shader: &Shader) -> Value {
 
 /// Every dispatch, for all rows that were planned: its uniform as 32-bit words, its digits, the ranges to bind, its grid.
 pub fn dispatches(plan: &Plan, shader: &Shader) -> Value {
-    let storage: Vec<usize> =
-        shader.bindings.iter().enumerate().filter(|(_, b)| matches!(b, Bound::Storage(_))).map(|(n, _)| n).collect();
-    let dispatch = |chunk: &Chunk| {
-        let [x, y] = plan.grid(chunk, chunk.rows);
-        let ranges = storage
-            .iter()
-            .zip(&chunk.ranges)
-            .map(|(number, (offset, size))| json!({"binding": number, "offset": offset, "size": size}));
-        json!({
-            "first_row": chunk.first_row,
-            "rows": chunk.rows,
-            "params": chunk.params.words().to_vec(),
-            // The kernel counts each group of a row.
-            "row_digits": Plan::digits_of(plan.inner_rows(chunk.rows)),
-            "ranges": ranges.collect::<Vec<_>>(),
-            "grid": [x, y, 1],
-            "rows_before": plan.rows_before(chunk),
-        })
-    };
-    plan.chunks.iter().map(dispatch).collect()
+    let of_chunk = |chunk: &Chunk| dispatch(plan, shader, chunk, plan.grid(chunk, chunk.rows));
+    plan.chunks.iter().map(of_chunk).collect()
+}
+
+/// What is dispatched once, after all chunks of a backward pass: a kernel with bindings of its own. Null where there is nothing.
+pub fn last(plan: &Plan) -> Value {
+    let (Some(channels), Some(shader)) = (plan.last_dispatch(), plan.last_shader()) else { return Value::Null };
+    let chunk = Chunk { rows: plan.rows, ..channels.chunk.clone() };
+    json!({
+        "kernel": {
+            "label": shader.label,
+            "entry_point": Shader::ENTRY,
+            "workgroup_size": [Channels::WORKGROUP_SIZE, 1, 1],
+            "wgsl": shader.wgsl,
+        },
+        "bindings": bindings(plan, &channels.bindings, &shader),
+        "dispatch": dispatch(plan, &shader, &chunk, [channels.workgroups, 1]),
+    })
+}
+
+fn dispatch(plan: &Plan, shader: &Shader, chunk: &Chunk, [x, y]: [u32; 2]) -> Value {
+    let storage = shader.bindings.iter().enumerate().filter(|(_, b)| matches!(b, Bound::Storage(_))).map(|(n, _)| n);
+    let ranges =
+        storage.zip(&chunk.ranges).map(|(number, (offset, size))| json!({"binding": number, "offset": offset, "size": size}));
+    json!({
+        "first_row": chunk.first_row,
+        "rows": chunk.rows,
+        "params": chunk.params.words().to_vec(),
+        // The kernel counts each group of a row.
+        "row_digits": Plan::digits_of(plan.inner_rows(chunk.rows)),
+        "ranges": ranges.collect::<Vec<_>>(),
+        "grid": [x, y, 1],
+        "rows_before": plan.rows_before(chunk),
+    })
 }

@@ -12,7 +12,7 @@ use serde_json::json;
 use wgpu_rmsnorm::{Caps, DType, NormSpec, Plan, Preset, Tuning};
 
 use crate::Context;
-use crate::definition::Definition;
+use crate::definition::{Definition, Gradients};
 use crate::failure::Failure;
 use crate::forced::Forced;
 use crate::output::{note, raw, say};
@@ -26,6 +26,7 @@ use translate::Target;
     wgpu-rmsnorm explain 1x4096 --dtype f16 --webgpu-limits --wgsl > norm.wgsl\n  \
     wgpu-rmsnorm explain 512x5120 --dtype bf16 --query-heads 32 --key-heads 8 --in-place\n  \
     wgpu-rmsnorm explain 512x4096 --dtype f16 --residual --rstd --quantized i8\n  \
+    wgpu-rmsnorm explain 4096x4096 --dtype bf16 --backward --saved-rstd\n  \
     wgpu-rmsnorm explain 8x4096 --place input=arena@0 --place output=arena@262144:8192 --json\n\n\
     How to read the text: docs/cookbook.md. eps is a number in the uniform and has no say in a plan; where none is given it is 1e-5.")]
 pub struct Options {
@@ -61,11 +62,14 @@ pub struct Options {
     /// Channels of all parts together
     #[arg(long, value_name = "CHANNELS", requires = "apply")]
     total: Option<u64>,
-    /// The output replaces the input, and the sum the residual
+    #[command(flatten)]
+    gradients: Gradients,
+    /// The output replaces the input, and the sum the residual; in a backward pass, the output the gradient that comes in
     #[arg(long)]
     in_place: bool,
     /// Where an operand lies: OPERAND=BUFFER@BYTE or OPERAND=BUFFER@BYTE:STRIDE, the stride in elements; operands with the same
-    /// BUFFER share it. Operands: input, weight, bias, residual, gate, statistics, residual_out, rstd, scale, output
+    /// BUFFER share it. Operands: input, weight, bias, residual, gate, statistics, residual_out, rstd, scale, output; in a backward
+    /// pass saved_rstd, grad_output, grad_residual_out, grad_gate, grad_weight and grad_bias too
     #[arg(long = "place", value_name = "PLACE", conflicts_with = "in_place")]
     places: Vec<Place>,
     /// Plan for what every WebGPU device offers, not for an adapter
@@ -129,8 +133,9 @@ pub fn run(options: &Options, context: &Context) -> Result<ExitCode, Failure> {
         "plan": host::plan(&plan),
         "first_kernel": plan.first_shader().map(|first| host::kernel(&plan, &first)),
         "kernel": host::kernel(&plan, &shader),
-        "bindings": host::bindings(&plan, &shader),
+        "bindings": host::bindings(&plan, &plan.bindings, &shader),
         "dispatches": host::dispatches(&plan, &shader),
+        "last": host::last(&plan),
         "bytes_moved": plan.bytes(rows),
         "held": host::held(&plan),
         "translation": translation,
@@ -156,7 +161,7 @@ fn spec(options: &Options, preset: Preset, eps: f32) -> Result<NormSpec, Failure
     }
     let residual = (options.residual || beside.residual_dtype.is_some()).then_some(beside.residual_dtype.unwrap_or(input));
     let gate = (options.gate || beside.speaks_of_a_gate()).then_some(beside.gate_dtype.unwrap_or(input));
-    let spec = definition.complete(spec, residual, gate)?;
+    let spec = options.gradients.complete(definition.complete(spec, residual, gate)?);
     spec.validate()?;
     Ok(spec)
 }
