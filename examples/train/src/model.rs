@@ -1,10 +1,11 @@
 //! The model: characters before, through a stack of residual blocks, to the next one.
 
-use candle_core::{Device, Result, Tensor, Var};
+use candle_core::{DType, Device, Result, Tensor, Var};
 use candle_nn::loss::cross_entropy;
 use candle_nn::ops::{layer_norm_slow, rms_norm_slow};
 
-use crate::norm::{EPS, Kind, OnGpu};
+use crate::By;
+use crate::norm::{EPS, Kind};
 use crate::text::Batch;
 
 /// Sizes.
@@ -27,8 +28,9 @@ struct Block {
     down: Var,
 }
 
-pub struct Model {
+pub struct Model<'a> {
     kind: Kind,
+    by: By<'a>,
     embedding: Var,
     entry: Var,
     blocks: Vec<Block>,
@@ -37,14 +39,15 @@ pub struct Model {
     exit: Var,
 }
 
-impl Model {
+impl<'a> Model<'a> {
     /// The same weights for every kind of norm.
-    pub fn new(shape: Shape, characters: usize, kind: Kind, seed: u64) -> Result<Self> {
-        let mut random = Random(seed);
+    pub fn new(shape: Shape, characters: usize, kind: Kind, by: By<'a>, seed: u64) -> Result<Self> {
+        let dtype = if let By::Candle(dtype) = by { dtype } else { DType::F32 };
+        let mut random = Random { state: seed, dtype };
         let width = shape.width;
         let seen = shape.context * shape.embedding;
-        let ones = |length: usize| Var::ones(length, candle_core::DType::F32, &Device::Cpu);
-        let zeros = |length: usize| Var::zeros(length, candle_core::DType::F32, &Device::Cpu);
+        let ones = |length: usize| Var::ones(length, dtype, &Device::Cpu);
+        let zeros = |length: usize| Var::zeros(length, dtype, &Device::Cpu);
         let embedding = random.matrix(characters, shape.embedding, 1.0)?;
         let entry = random.matrix(seen, width, (1.0 / seen as f64).sqrt())?;
         let block = |_| {
@@ -57,39 +60,38 @@ impl Model {
         };
         let blocks = (0..shape.blocks).map(block).collect::<Result<_>>()?;
         let exit = random.matrix(width, characters, (1.0 / width as f64).sqrt())?;
-        Ok(Self { kind, embedding, entry, blocks, last_weight: ones(width)?, last_bias: zeros(width)?, exit })
+        Ok(Self { kind, by, embedding, entry, blocks, last_weight: ones(width)?, last_bias: zeros(width)?, exit })
     }
 
     /// Goes one step down the gradient and returns the loss before it.
-    pub fn step(&mut self, batch: &Result<Batch>, on_gpu: Option<&OnGpu>, rate: f64) -> Result<f32> {
-        let batch = batch.as_ref().map_err(|error| candle_core::Error::Msg(error.to_string()))?;
-        let loss = cross_entropy(&self.logits(&batch.before, on_gpu)?, &batch.next)?;
+    pub fn step(&mut self, batch: &Batch, rate: f64) -> Result<f64> {
+        let loss = cross_entropy(&self.logits(&batch.before)?, &batch.next)?;
         let gradients = loss.backward()?;
         for var in self.parameters() {
             if let Some(gradient) = gradients.get(var) {
                 var.set(&(var.as_tensor() - (gradient * rate)?)?)?;
             }
         }
-        loss.to_scalar()
+        loss.to_dtype(DType::F64)?.to_scalar()
     }
 
-    fn logits(&self, before: &Tensor, on_gpu: Option<&OnGpu>) -> Result<Tensor> {
+    fn logits(&self, before: &Tensor) -> Result<Tensor> {
         let batch = before.dim(0)?;
         let seen = self.embedding.embedding(&before.flatten_all()?)?.reshape((batch, ()))?;
         let mut stream = seen.matmul(&self.entry)?;
         for block in &self.blocks {
-            let normed = self.norm(&stream, &block.weight, &block.bias, on_gpu)?;
+            let normed = self.norm(&stream, &block.weight, &block.bias)?;
             stream = (stream + normed.matmul(&block.up)?.relu()?.matmul(&block.down)?)?;
         }
-        self.norm(&stream, &self.last_weight, &self.last_bias, on_gpu)?.matmul(&self.exit)
+        self.norm(&stream, &self.last_weight, &self.last_bias)?.matmul(&self.exit)
     }
 
-    fn norm(&self, x: &Tensor, weight: &Tensor, bias: &Tensor, on_gpu: Option<&OnGpu>) -> Result<Tensor> {
-        match (self.kind, on_gpu) {
-            (Kind::RmsNorm, Some(gpu)) => gpu.rms_norm(x, weight),
-            (Kind::RmsNorm, None) => rms_norm_slow(x, weight, EPS),
-            (Kind::LayerNorm, Some(gpu)) => gpu.layer_norm(x, weight, bias),
-            (Kind::LayerNorm, None) => layer_norm_slow(x, weight, bias, EPS),
+    fn norm(&self, x: &Tensor, weight: &Var, bias: &Var) -> Result<Tensor> {
+        match (self.kind, self.by) {
+            (Kind::RmsNorm, By::Library(gpu)) => gpu.rms_norm(x, weight),
+            (Kind::RmsNorm, By::Candle(_)) => rms_norm_slow(x, weight, EPS),
+            (Kind::LayerNorm, By::Library(gpu)) => gpu.layer_norm(x, weight, bias),
+            (Kind::LayerNorm, By::Candle(_)) => layer_norm_slow(x, weight, bias, EPS),
             (Kind::None, _) => Ok(x.clone()),
         }
     }
@@ -100,25 +102,28 @@ impl Model {
     }
 }
 
-/// A small generator (splitmix64), so that every run begins alike on every machine.
-struct Random(u64);
+/// A small generator (splitmix64), so that every run begins alike on every machine, and in every dtype.
+struct Random {
+    state: u64,
+    dtype: DType,
+}
 
 impl Random {
     fn uniform(&mut self) -> f64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
+        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.state;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// N(0, 1) times a scale, by the method of Box and Muller.
+    /// N(0, 1) times a scale, by the method of Box and Muller, in f32.
     fn matrix(&mut self, rows: usize, columns: usize, scale: f64) -> Result<Var> {
         let mut normal = || {
             let radius = (-2.0 * (1.0 - self.uniform()).ln()).sqrt();
             (scale * radius * (std::f64::consts::TAU * self.uniform()).cos()) as f32
         };
         let values: Vec<f32> = (0..rows * columns).map(|_| normal()).collect();
-        Var::from_vec(values, (rows, columns), &Device::Cpu)
+        Var::from_tensor(&Tensor::from_vec(values, (rows, columns), &Device::Cpu)?.to_dtype(self.dtype)?)
     }
 }

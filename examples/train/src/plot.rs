@@ -22,7 +22,7 @@ pub fn draw(file: &Path, runs: &[Run]) -> Result<(), Box<dyn Error>> {
     chart.configure_mesh().x_desc("step").y_desc("loss (nats a character)").light_line_style(WHITE).draw()?;
     let colors = [RGBColor(0, 90, 160), RGBColor(0, 90, 160), RGBColor(200, 90, 0), RGBColor(200, 90, 0), RGBColor(110, 110, 110)];
     for (index, (run, color)) in runs.iter().zip(colors).enumerate() {
-        let points = run.losses.iter().enumerate().map(|(step, loss)| (step + 1, *loss));
+        let points = run.losses.iter().enumerate().map(|(step, loss)| (step + 1, *loss as f32));
         let points: Vec<_> = points.take_while(|(_, loss)| loss.is_finite()).map(|(step, loss)| (step, loss.min(TOP))).collect();
         // Of two that lie over each other, the framework's is the wide, pale one.
         let style = if index % 2 == 1 { color.mix(0.35).stroke_width(6) } else { color.stroke_width(2) };
