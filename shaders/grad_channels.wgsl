@@ -6,36 +6,55 @@
 // Bindings  0: params. 1..: the number of rows in base-256 digits, by dynamic offset. Then the gradients as 32-bit words. Last the
 //           scratch buffer.
 //
-// Grid      An invocation for every octet of channels; those behind the last end at once.
+// Grid      A workgroup for every octet of channels, and on the second axis for every kind of sum.
+//
+// Work      For each of the groups that share a weight: every invocation sums a strand of blocks, as many as are a power of two; the
+//           first one joins the strands, and then the groups.
 //
 // Numerics  The order is that of src/plan/blocks.rs: a tree over the blocks by their numbers, which continues the one over the rows
-//           of a block; then one over the groups that share a value.
+//           of a block; then one over the groups. Strands are nodes of the tree, so that their length has no say.
 
-// The sum of a group's blocks.
-fn group_sum(kind: u32, group: u32, o: u32, blocks: u32) -> Octet {
-    for (var block = 0u; block < blocks; block++) {
-        join_blocks_levels(block, scratch[scratch_at(block, group, kind, o)]);
+var<workgroup> strand_sums: array<Octet, WORKGROUP_SIZE>;
+
+// The sum of the blocks first .. end of a group.
+fn strand_sum(kind: u32, group: u32, o: u32, first: u32, end: u32) -> Octet {
+    for (var block = first; block < end; block++) {
+        join_blocks_levels(block - first, scratch[scratch_at(block, group, kind, o)]);
     }
-    return joined_blocks_levels(blocks);
+    return joined_blocks_levels(end - first);
 }
 
-// The sum of the groups that share the values of a weight.
-fn weight_sum(kind: u32, which: u32, o: u32, blocks: u32) -> Octet {
-    let first = first_group(which);
-    let groups = first_group(which + 1u) - first;
-    for (var group = 0u; group < groups; group++) {
-        join_groups_levels(group, group_sum(kind, first + group, o, blocks));
+// The sum of the first `count` strands.
+fn joined_strands(count: u32) -> Octet {
+    for (var strand = 0u; strand < count; strand++) {
+        join_strands_levels(strand, strand_sums[strand]);
     }
-    return joined_groups_levels(groups);
+    return joined_strands_levels(count);
 }
 
 @compute @workgroup_size(WORKGROUP_SIZE)
-fn main(@builtin(global_invocation_id) id: vec3<u32>) {
+fn main(@builtin(workgroup_id) id: vec3<u32>, @builtin(local_invocation_index) index: u32) {
     let which = id.x / ROW_OCTETS;
-    if (which >= WEIGHTS) {
-        return;
-    }
-    let blocks = (row_count() / GROUPS + BLOCK_ROWS - 1u) / BLOCK_ROWS;
     let o = id.x % ROW_OCTETS;
-    store_sums(which, o, blocks);
+    let kind = id.y;
+    let blocks = (row_count() / GROUPS + BLOCK_ROWS - 1u) / BLOCK_ROWS;
+    var length = 1u;
+    while (length * WORKGROUP_SIZE < blocks) {
+        length *= 2u;
+    }
+    let first = min(index * length, blocks);
+    let end = min(first + length, blocks);
+    let first_of_groups = first_group(which);
+    let groups = first_group(which + 1u) - first_of_groups;
+    for (var group = 0u; group < groups; group++) {
+        strand_sums[index] = strand_sum(kind, first_of_groups + group, o, first, end);
+        workgroupBarrier();
+        if (index == 0u) {
+            join_groups_levels(group, joined_strands((blocks + length - 1u) / length));
+        }
+        workgroupBarrier();
+    }
+    if (index == 0u) {
+        store_sum(which, o, kind, joined_groups_levels(groups));
+    }
 }

@@ -38,10 +38,10 @@ pub struct Backward {
 }
 
 impl NormSpec {
-    /// The backward pass of this norm: one read of the input and of the output's gradient, and one write of the input's gradient; the
-    /// gradients of weight and bias beside it. Everything else works as for a norm: [`Plan`](crate::Plan), `Gpu::norm`,
+    /// The backward pass of this norm (of a backward pass: itself). It works as a norm does: [`Plan`](crate::Plan), `Gpu::norm`,
     /// `Norm::prepare`, `Norm::run_all`.
     ///
+    /// - Each operand goes through memory once; what a block of rows needs twice it finds in the caches.
     /// - It reads what the forward pass read, and [`Slot::GradOutput`], in the dtype of what the forward pass wrote. The output is
     ///   the gradient of the input, in the input's dtype. [`Slot::GradWeight`] and [`Slot::GradBias`] have the dtypes of weight and bias.
     /// - Where a residual is added first, the input is the sum *as the forward pass wrote it back*, and the output is the gradient of
@@ -65,6 +65,9 @@ impl NormSpec {
     /// # Ok::<(), wgpu_rmsnorm::Error>(())
     /// ```
     pub fn backward(self) -> Self {
+        if self.backward.is_some() {
+            return self;
+        }
         // Of the sum as it was written, and of the norm before a residual that is added after it.
         let mut spec = if self.residual_out_dtype().is_some() { self.of_sum() } else { self };
         // A sum that was rounded and not normalised so is refused: see `validate`.

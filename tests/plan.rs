@@ -82,9 +82,9 @@ fn every_block_has_room(plan: &Plan, caps: &Caps) -> Result<(), TestCaseError> {
     let octets = plan.spec.group_length().div_ceil(8);
     prop_assert_eq!(plan.scratch_bytes(), (blocks.count * plan.spec.groups * sums * octets * 32).max(32));
     prop_assert!(plan.scratch_bytes() <= caps.max_binding.min(caps.max_buffer));
-    // The dispatch that adds them up has an invocation for every octet of channels.
-    prop_assert!(u64::from(channels.workgroups) * 32 * 8 >= plan.spec.length_of(Slot::Weight));
-    prop_assert!(channels.workgroups <= caps.max_workgroups);
+    // The dispatch that adds them up has a workgroup for every octet of channels and sum.
+    prop_assert!(u64::from(channels.grid[0]) * 8 >= plan.spec.length_of(Slot::Weight) && u64::from(channels.grid[1]) == sums);
+    prop_assert!(channels.grid[0] <= caps.max_workgroups);
     Ok(())
 }
 

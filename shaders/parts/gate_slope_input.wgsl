@@ -19,6 +19,5 @@ fn gate_gradient(grad: Octet, l: Loaded, stored: Octet, c: ChannelOctet) -> Octe
 }
 
 fn gate_gradient_split(grad: Split, l: Loaded, stored: Octet, c: ChannelOctet) -> Octet {
-    let slope = split(Octet(opening_slope(l.z[0]), opening_slope(l.z[1])));
-    return joined(split_products(split_products(grad, split(l.x)), slope));
+    return joined(split_products(split_products(grad, split(l.x)), opening_slopes(l)));
 }

@@ -12,5 +12,5 @@ fn gate_gradient(grad: Octet, l: Loaded, stored: Octet, c: ChannelOctet) -> Octe
 }
 
 fn gate_gradient_split(grad: Split, l: Loaded, stored: Octet, c: ChannelOctet) -> Octet {
-    return l.d;
+    return joined(grad);
 }

@@ -10,8 +10,7 @@ fn input_gradient_split(grad: Split, l: Loaded) -> Split {
 fn gate_gradient(grad: Octet, l: Loaded, stored: Octet, c: ChannelOctet) -> Octet {
     let product = products_of(stored, c.w);
     let result = cast_normed(Octet(product[0] + c.b[0], product[1] + c.b[1]));
-    let slope = split(Octet(opening_slope(l.z[0]), opening_slope(l.z[1])));
-    return joined(split_products(split_products(split(l.d), split(result)), slope));
+    return joined(split_products(split_products(split(l.d), split(result)), opening_slopes(l)));
 }
 
 fn gate_gradient_split(grad: Split, l: Loaded, stored: Octet, c: ChannelOctet) -> Octet {

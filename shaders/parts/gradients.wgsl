@@ -12,7 +12,7 @@ struct Loaded {
     s: Octet,
 }
 
-// One element each of what the slope sums.
+// What the slope of a row sums the products of.
 struct Term {
     weighted: Octet,   // g
     normalized: Octet, // x̂
@@ -91,7 +91,7 @@ fn rescued_gradients(o: u32, l: Loaded, c: ChannelOctet, scale: Scale, slope: Sl
     );
     let stored = joined(cast_split(term.normalized));
     let input = summed_with(joined(input_gradient_split(grad, l)), l.s);
-    return Gradients(input, gate_gradient_split(grad, l, stored, c), norm_gradient(l), stored);
+    return Gradients(input, gate_gradient_split(grad, l, stored, c), joined(norm_gradient_split(l)), stored);
 }
 
 struct Difference {

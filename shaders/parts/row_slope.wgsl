@@ -13,9 +13,9 @@ fn largest_bits(v: Octet) -> u32 {
     return max(max(four.x, four.y), max(four.z, four.w));
 }
 
-// Sums of products of more than 2^96, or of less than 2^-64, may leave f32's range, or lose bits.
+// Sums of products of more than SLOPE_LARGEST, or of less than SLOPE_SMALLEST, may leave f32's range, or lose bits.
 fn slope_needs_rescue(peak: u32) -> bool {
-    return peak >= 0x6f800000u || (peak != 0u && peak < 0x1f800000u);
+    return peak >= SLOPE_LARGEST || (peak != 0u && peak < SLOPE_SMALLEST);
 }
 
 // The slope of a row. Called by all invocations of a workgroup.
@@ -30,7 +30,7 @@ fn row_slope(slot: u32, invocation: u32, row: Row, scale: Scale) -> Slope {
         for (var step = block * BLOCK; step < end; step++) {
             let o = step * OCTET_LANES + lane;
             let term = slope_term(loaded_at(row, o), channels_at(row, o), scale);
-            peak = max(peak, largest_bits(term.weighted));
+            peak = max(peak, max(largest_bits(term.weighted), far_bits(term)));
             along += products_of(term.weighted, term.normalized);
             level += term.weighted;
         }

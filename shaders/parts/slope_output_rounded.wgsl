@@ -1,4 +1,4 @@
-// The same in fractions and exponents: of what it was rounded to.
+// The result was rounded.
 fn norm_gradient_split(l: Loaded) -> Split {
-    return split(norm_gradient(l));
+    return split(cast_normed(joined(opened_split(l))));
 }

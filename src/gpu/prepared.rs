@@ -106,7 +106,7 @@ impl Prepared {
         }
         // Without rows too: the gradients of weight and bias are zero then, and not what was there (case F3).
         if let (Some((pipeline, bind_group)), Some(channels)) = (&self.last, self.plan.last_dispatch()) {
-            self.dispatch(pass, pipeline, bind_group, rows, [channels.workgroups, 1]);
+            self.dispatch(pass, pipeline, bind_group, rows, channels.grid);
         }
         Ok(())
     }

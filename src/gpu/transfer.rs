@@ -8,6 +8,7 @@ use super::call::checked;
 use super::device::Gpu;
 use super::norm::Norm;
 use super::operands::Operands;
+use crate::dtype::DType;
 use crate::error::{Detail, Error, Result};
 use crate::inputs::Inputs;
 use crate::outputs::Outputs;
@@ -38,25 +39,32 @@ pub(super) async fn run(norm: &Norm, inputs: &Inputs<'_>, force: Force) -> Resul
         channels.set(slot, Some(upload(gpu, slot, values).await?));
     }
     let mut written: BySlot<Vec<u8>> = BySlot::default();
+    // Sums over rows that go on from batch to batch are rounded once, at the end.
+    let in_batches = batch < rows && spec.has_parameter_gradients();
+    let first = if in_batches { gpu.norm(spec.parameter_gradients(DType::F32))? } else { norm.clone() };
+    let next = if in_batches { gpu.norm(first.spec().accumulate())? } else { norm.clone() };
     let sums: Vec<_> = Slot::ALL.into_iter().filter(|slot| slot.is_parameter_gradient()).collect();
-    for (slot, dtype) in sums.iter().filter_map(|slot| Some((*slot, spec.dtype_of(*slot)?))) {
+    for (slot, dtype) in sums.iter().filter_map(|slot| Some((*slot, first.spec().dtype_of(*slot)?))) {
         let buffer = match inputs.get(slot) {
-            Some(values) => filled_buffer(gpu.device(), slot.name(), OUTPUT, values.bytes()).await?,
+            Some(values) => {
+                let values = Values::round_from(dtype, &values.widen());
+                filled_buffer(gpu.device(), slot.name(), OUTPUT, values.as_slice().bytes()).await?
+            }
             None => empty_buffer(gpu, slot, spec.length_of(slot) * dtype.size()).await?,
         };
         channels.set(slot, Some(buffer));
     }
-    for first in (0..rows).step_by(batch.max(1) as usize) {
-        let rows = first..(first + batch).min(rows);
-        // Sums over all rows go on from batch to batch.
-        let norm = if first > 0 && spec.has_parameter_gradients() { &gpu.norm(spec.accumulate())? } else { norm };
+    for start in (0..rows).step_by(batch.max(1) as usize) {
+        let rows = start..(start + batch).min(rows);
+        let norm = if start == 0 { &first } else { &next };
         run_batch(norm, &inputs.rows(spec, rows.clone()), &channels, rows.end - rows.start, force, &mut written).await?;
     }
     for (slot, buffer) in channels.iter().filter(|(slot, _)| slot.is_parameter_gradient()) {
-        let bytes = spec.length_of(slot) * spec.dtype_of(slot).map_or(0, |dtype| dtype.size());
+        let (Some(dtype), Some(rounded)) = (first.spec().dtype_of(slot), spec.dtype_of(slot)) else { continue };
         let mut sum = Vec::new();
-        read_into(gpu, new_encoder(gpu).await?, buffer, 0..bytes, &mut sum).await?;
-        written.set(slot, Some(sum));
+        read_into(gpu, new_encoder(gpu).await?, buffer, 0..spec.length_of(slot) * dtype.size(), &mut sum).await?;
+        let sum = Values::round_from(rounded, &Values::from_bytes(dtype, &sum).as_slice().widen());
+        written.set(slot, Some(sum.as_slice().bytes().to_vec()));
     }
     let values = |slot: Slot| {
         let dtype = spec.dtype_of(slot)?;

@@ -8,9 +8,10 @@
 //! that share a value. It depends on the length of a row alone, so that neither blocks nor chunks, neither the device nor the number of
 //! rows that were prepared for change a bit.
 
+use super::backward::Pass;
 use super::bind::{self, Binding, Chunk};
 use super::share::{Reason, row_memory};
-use super::{Access, AccessMap, Caps, DeviceKind, Force, Layout, MOST_ITERATIONS, Order, Params, Rung, iterations};
+use super::{Access, AccessMap, Caps, DeviceKind, Force, MOST_ITERATIONS, Params, Rung, iterations};
 use crate::error::{Detail, Error, Result};
 use crate::groups::WeightOf;
 use crate::spec::NormSpec;
@@ -20,7 +21,7 @@ use crate::spec::NormSpec;
 const USUAL_ROWS: u64 = 64;
 /// Rows of a block at most.
 const MOST_ROWS: u64 = 256;
-/// Blocks beyond which they get longer: one invocation adds them all up.
+/// Blocks beyond which they get longer: one workgroup adds them all up.
 const MOST_BLOCKS: u64 = 1024;
 /// Blocks that a GPU should find, so that no core stands idle.
 const GPU_BLOCKS: u64 = 128;
@@ -28,6 +29,8 @@ const GPU_BLOCKS: u64 = 128;
 const SOFTWARE_BLOCKS: u64 = 16;
 /// Bytes of scratch at most, however many rows there are.
 const MOST_SCRATCH: u64 = 256 << 20;
+/// Octet lanes that an invocation alone sums at most: as in the norm.
+const ALONE_LANES: u64 = 16;
 /// Invocations that a workgroup of a GPU should have.
 const GPU_GROUP: u64 = 128;
 /// Bytes of workgroup memory for what a row of a block needs: its scale and its slope.
@@ -56,8 +59,8 @@ pub struct Channels {
     pub bindings: Vec<Binding>,
     /// First byte and bytes of each, and what the kernel finds in its uniform.
     pub chunk: Chunk,
-    /// Workgroups.
-    pub workgroups: u32,
+    /// Workgroups on the two axes of the dispatch.
+    pub grid: [u32; 2],
 }
 
 /// A backward pass as it is shared out.
@@ -98,73 +101,122 @@ impl Blocks {
     }
 }
 
-/// Shares out a backward pass of `rows` rows.
-pub(super) fn share(
-    spec: &NormSpec,
-    caps: &Caps,
-    layout: &Layout,
-    rows: u64,
-    force: &Force,
-    order: &Order,
-    access: &AccessMap,
-) -> Result<Shared> {
-    let is_software = caps.kind == DeviceKind::Cpu;
-    let most = u64::from(caps.max_invocations.max(1));
-    let width = 1u64 << most.min(order.octet_lanes()).min(u64::from(force.width.unwrap_or(u32::MAX)).max(1)).ilog2();
-    let suits_alone = is_software && order.octet_lanes() <= 16 && iterations(spec, order, 1, 1) <= MOST_ITERATIONS / 4;
-    let (rung, reason) = rung(caps, force, suits_alone, width)?;
-    let is_alone = rung == Rung::Solo;
-    let team = if is_alone { (1 << u64::from(caps.subgroup_max.clamp(4, 32)).ilog2()).min(1u64 << most.ilog2()) } else { width };
-    let wanted = force.workgroup.map_or(GPU_GROUP, u64::from) / team;
-    let teams = if rung == Rung::Multi { wanted.max(2).min(most / team).max(1) } else { 1 };
-
-    let leaf = leaf(spec);
-    let steps = |block: u64| {
-        let found =
-            block.div_ceil(if is_alone { team } else { 1 }) * (2 * iterations(spec, order, if is_alone { 1 } else { width }, 1));
-        found + group_octets(spec).div_ceil(team) * (block + 8)
+/// Shares out a backward pass.
+pub(super) fn share(pass: &Pass<'_>, access: &AccessMap) -> Result<Shared> {
+    let Pass { spec, caps, rows, .. } = *pass;
+    let workgroup = Workgroup::new(pass)?;
+    let block = workgroup.block_rows(pass)?;
+    let teams = workgroup.teams_that_fit(pass, block);
+    let (bindings, chunks, block) = bind_blocks(pass, access, block, teams)?;
+    let channels = match sums(spec) {
+        0 => None,
+        _ => Some(Channels::new(pass, access, rows.div_ceil(block))?),
     };
-    let blocks = |block: u64| rows.div_ceil(block).saturating_mul(spec.groups);
-    let mut block = USUAL_ROWS;
-    while block > leaf && blocks(block) < if is_software { SOFTWARE_BLOCKS } else { GPU_BLOCKS } {
-        block /= 2;
+    let leaf = leaf(spec) as u32;
+    let blocks = Blocks { team: workgroup.team as u32, rows: block as u32, leaf, count: rows.div_ceil(block), channels };
+    let most = MOST_SCRATCH.min(caps.max_binding).min(caps.max_buffer);
+    if blocks.scratch_bytes(spec) > most {
+        let actual = format!("{} bytes for {rows} rows", blocks.scratch_bytes(spec));
+        return Err(Error::Limit(Detail::new("rows", format!("sums of blocks that fit {most} bytes"), actual, IN_PARTS)));
     }
-    while block < MOST_ROWS && blocks(block) > MOST_BLOCKS {
-        block *= 2;
-    }
-    while block > leaf && steps(block) > MOST_ITERATIONS {
-        block /= 2;
-    }
-    let block = block.max(leaf);
-    if steps(block) > MOST_ITERATIONS {
-        let expected = format!("rows whose gradients {width} invocations find in {MOST_ITERATIONS} steps");
-        let actual = format!("{} elements, {} steps", order.hidden, steps(block));
-        return Err(Error::Limit(Detail::new("hidden", expected, actual, "allow more invocations a workgroup")));
-    }
-    let lanes = if is_alone { 0 } else { 2 * row_memory(spec, order) };
-    let fits = |teams: u64, block: u64| teams * (block * TERM_BYTES + lanes) + 64 <= u64::from(caps.workgroup_memory);
-    let mut teams = teams;
-    let mut block = block;
-    while teams > 1 && !fits(teams, block) {
-        teams /= 2;
-    }
-    while block > leaf && !fits(teams, block) {
-        block /= 2;
-    }
-    if !fits(teams, block) {
-        let expected = format!("at least {} bytes", block * TERM_BYTES + lanes + 64);
-        let actual = format!("{} bytes", caps.workgroup_memory);
-        return Err(Error::Limit(Detail::new("workgroup memory", expected, actual, "open the device with the adapter's limits")));
+    let Workgroup { rung, reason, width, is_alone, .. } = workgroup;
+    Ok(Shared { blocks, rung, reason, width, is_alone, teams, bindings, chunks })
+}
+
+/// What to do where there are too many rows.
+const IN_PARTS: &str = "record fewer rows at once, and let the parts accumulate: NormSpec::accumulate";
+
+/// How a workgroup finds what the rows of its blocks need.
+struct Workgroup {
+    rung: Rung,
+    reason: Reason,
+    /// Invocations a row.
+    width: u64,
+    is_alone: bool,
+    /// Invocations a block.
+    team: u64,
+    /// Teams that it should have.
+    teams: u64,
+}
+
+impl Workgroup {
+    fn new(pass: &Pass<'_>) -> Result<Self> {
+        let Pass { spec, caps, force, order, .. } = *pass;
+        let most = u64::from(caps.max_invocations.max(1));
+        let width = 1u64 << most.min(order.octet_lanes()).min(u64::from(force.width.unwrap_or(u32::MAX)).max(1)).ilog2();
+        let suits_alone = caps.kind == DeviceKind::Cpu
+            && order.octet_lanes() <= ALONE_LANES
+            && iterations(spec, order, 1, 1) <= MOST_ITERATIONS / 4;
+        let (rung, reason) = rung(caps, force, suits_alone, width)?;
+        let is_alone = rung == Rung::Solo;
+        let register = (1u64 << caps.subgroup_max.clamp(4, 32).ilog2()).min(1 << most.ilog2());
+        let team = if is_alone { register } else { width };
+        let wanted = force.workgroup.map_or(GPU_GROUP, u64::from) / team;
+        let teams = if rung == Rung::Multi { wanted.max(2).min(most / team).max(1) } else { 1 };
+        Ok(Self { rung, reason, width: if is_alone { 1 } else { width }, is_alone, team, teams })
     }
 
+    /// Loop iterations of one invocation at most, for blocks of so many rows: what rows need is found in two more sweeps than a norm's
+    /// scale, or in four, and then each octet of channels goes through all of them.
+    fn steps(&self, pass: &Pass<'_>, block: u64) -> u64 {
+        let rows = if self.is_alone { block.div_ceil(self.team) } else { block };
+        rows * 2 * iterations(pass.spec, pass.order, self.width, 1) + group_octets(pass.spec).div_ceil(self.team) * (block + 2)
+    }
+
+    /// Rows of a block.
+    fn block_rows(&self, pass: &Pass<'_>) -> Result<u64> {
+        let Pass { spec, caps, rows, order, .. } = *pass;
+        let leaf = leaf(spec);
+        let blocks = |block: u64| rows.div_ceil(block).saturating_mul(spec.groups);
+        let wanted = if caps.kind == DeviceKind::Cpu { SOFTWARE_BLOCKS } else { GPU_BLOCKS };
+        let mut block = USUAL_ROWS.max(leaf);
+        while block > leaf && blocks(block) < wanted {
+            block /= 2;
+        }
+        while block < MOST_ROWS && blocks(block) > MOST_BLOCKS {
+            block *= 2;
+        }
+        while block > leaf
+            && (self.steps(pass, block) > MOST_ITERATIONS || self.memory(pass, block) > caps.workgroup_memory.into())
+        {
+            block /= 2;
+        }
+        let steps = self.steps(pass, block);
+        if steps > MOST_ITERATIONS {
+            let expected = format!("rows whose gradients {} invocations find in {MOST_ITERATIONS} steps", self.width);
+            let actual = format!("{} elements, {steps} steps", order.hidden);
+            return Err(Error::Limit(Detail::new("hidden", expected, actual, "allow more invocations a workgroup")));
+        }
+        let memory = self.memory(pass, block);
+        if memory > caps.workgroup_memory.into() {
+            let (expected, actual) = (format!("at least {memory} bytes"), format!("{} bytes", caps.workgroup_memory));
+            let remedy = "open the device with the adapter's limits";
+            return Err(Error::Limit(Detail::new("workgroup memory", expected, actual, remedy)));
+        }
+        Ok(block)
+    }
+
+    /// Bytes of workgroup memory for one team: what its rows need, and the lanes of a row's scale and of its slope.
+    fn memory(&self, pass: &Pass<'_>, block: u64) -> u64 {
+        let lanes = if self.is_alone { 0 } else { 2 * row_memory(pass.spec, pass.order) };
+        block * TERM_BYTES + lanes + 64
+    }
+
+    fn teams_that_fit(&self, pass: &Pass<'_>, block: u64) -> u64 {
+        let fit = u64::from(pass.caps.workgroup_memory) / self.memory(pass, block);
+        let teams = self.teams.min(fit.max(1));
+        1 << teams.ilog2()
+    }
+}
+
+/// Binds chunks of whole blocks; shorter blocks, where a binding has room for these only.
+fn bind_blocks(pass: &Pass<'_>, access: &AccessMap, block: u64, teams: u64) -> Result<(Vec<Binding>, Vec<Chunk>, u64)> {
+    let Pass { spec, caps, layout, rows, .. } = *pass;
     let reserved = u32::from(sums(spec) > 0);
-    let bind = |rows_together: u64| {
-        let unit = bind::Unit { rows: rows_together, groups: teams, reserved };
-        bind::bind(spec, caps, layout, rows, unit, access)
-    };
-    // A binding may have room for shorter blocks only.
+    let bind = |block: u64| bind::bind(spec, caps, layout, rows, bind::Unit { rows: block, groups: teams, reserved }, access);
+    let mut block = block;
     let mut bound = bind(block);
-    while block > leaf && matches!(bound, Err(Error::Limit(_))) {
+    while block > leaf(spec) && matches!(bound, Err(Error::Limit(_))) {
         block /= 2;
         bound = bind(block);
     }
@@ -172,18 +224,7 @@ pub(super) fn share(
     for chunk in &mut chunks {
         chunk.params.first_block = (chunk.first_row / block) as u32;
     }
-    let channels = match sums(spec) {
-        0 => None,
-        _ => Some(Channels::new(spec, caps, layout, access)?),
-    };
-    let blocks = Blocks { team: team as u32, rows: block as u32, leaf: leaf as u32, count: rows.div_ceil(block), channels };
-    let most = MOST_SCRATCH.min(caps.max_binding).min(caps.max_buffer);
-    if blocks.scratch_bytes(spec) > most {
-        let actual = format!("{} bytes for {rows} rows", blocks.scratch_bytes(spec));
-        let remedy = "record fewer rows at once, and let the parts accumulate: NormSpec::accumulate";
-        return Err(Error::Limit(Detail::new("rows", format!("sums of blocks that fit {most} bytes"), actual, remedy)));
-    }
-    Ok(Shared { blocks, rung, reason, width: if is_alone { 1 } else { width }, is_alone, teams, bindings, chunks })
+    Ok((bindings, chunks, block))
 }
 
 /// Which way the rows of a block are summed.
@@ -214,20 +255,29 @@ impl Channels {
     /// Invocations of a workgroup.
     pub const WORKGROUP_SIZE: u32 = 32;
 
-    fn new(spec: &NormSpec, caps: &Caps, layout: &Layout, access: &AccessMap) -> Result<Self> {
+    fn new(pass: &Pass<'_>, access: &AccessMap, blocks: u64) -> Result<Self> {
+        let Pass { spec, caps, layout, .. } = *pass;
         let (bindings, chunk) = bind::bind_channels(spec, caps, layout, access)?;
-        let sets = match spec.weight_of {
-            WeightOf::Row => spec.groups,
-            WeightOf::Group => 1,
-            WeightOf::QueryAndKey(_) => 2,
+        // Weights that there are, and groups that share one at most.
+        let (weights, sharing) = match spec.weight_of {
+            WeightOf::Row => (spec.groups, 1),
+            WeightOf::Group => (1, spec.groups),
+            WeightOf::QueryAndKey(query) => (2, query.max(spec.groups - query)),
         };
-        let workgroups = (sets * group_octets(spec)).div_ceil(Self::WORKGROUP_SIZE.into());
+        let workgroups = weights * group_octets(spec);
         if workgroups > u64::from(caps.max_workgroups) {
             let actual = format!("{workgroups} for {} channels", spec.weight_length());
             let expected = format!("{} workgroups on an axis", caps.max_workgroups);
             return Err(Error::Limit(Detail::new("hidden", expected, actual, "open the device with the adapter's limits")));
         }
-        Ok(Self { bindings, chunk, workgroups: workgroups as u32 })
+        // Strands of a group one after the other, and what joins them.
+        let steps = sharing.saturating_mul(blocks.div_ceil(Self::WORKGROUP_SIZE.into()).next_power_of_two() + 40);
+        if steps > MOST_ITERATIONS {
+            let expected = format!("sums of blocks in {MOST_ITERATIONS} steps");
+            let actual = format!("{blocks} blocks of each of {sharing} groups that share a weight, {steps} steps");
+            return Err(Error::Limit(Detail::new("rows", expected, actual, IN_PARTS)));
+        }
+        Ok(Self { bindings, chunk, grid: [workgroups as u32, sums(spec) as u32] })
     }
 }
 

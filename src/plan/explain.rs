@@ -62,7 +62,12 @@ impl fmt::Display for Plan {
                 writeln!(f, "           rows share 64-bit words of the output, and go by {rows} through one invocation")?
             }
             SharedWords::Everywhere => {
-                writeln!(f, "           rows share 32-bit words of the output, which is bound as atomics")?
+                let what = if self.blocks.is_some() {
+                    "gradients share 32-bit words, and are"
+                } else {
+                    "rows share 32-bit words of the output, which is"
+                };
+                writeln!(f, "           {what} bound as atomics")?
             }
         }
         writeln!(
@@ -84,9 +89,10 @@ impl fmt::Display for Plan {
         }
         if let Some(channels) = self.last_dispatch() {
             let blocks = self.blocks.as_ref().map_or(0, |blocks| blocks.count);
-            writeln!(f, "  dispatch {} x 1: the sums of {blocks} blocks of rows", channels.workgroups)?;
+            let [x, y] = channels.grid;
+            writeln!(f, "  dispatch {x} x {y}: the sums of {blocks} blocks of rows")?;
         }
-        if self.chunks.is_empty() {
+        if self.chunks.is_empty() && self.last_dispatch().is_none() {
             writeln!(f, "  dispatch none: there are no rows")?;
         }
         writeln!(f, "  moves    {} bytes: each operand once", self.bytes(self.rows))?;

@@ -4,6 +4,7 @@
 //! made from the same facts, and holds all that another host needs to run the kernel.
 
 mod access;
+mod backward;
 mod bind;
 mod blocks;
 mod caps;
@@ -16,6 +17,7 @@ mod order;
 mod params;
 mod rung;
 mod share;
+mod shared_words;
 mod split;
 mod tuned;
 
@@ -32,76 +34,15 @@ pub(crate) use order::BLOCK;
 pub use order::Order;
 pub use params::Params;
 pub use rung::Rung;
+pub use shared_words::SharedWords;
 pub use tuned::Tuned;
 
 use access::DOUBLE;
 
 use crate::error::{Detail, Error, Result};
 use crate::spec::NormSpec;
+use backward::Pass;
 use share::{Reason, Row, Shares, row_memory};
-
-/// Whether rows of 16-bit elements share 32-bit words of the output, which only one invocation may write at a time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum SharedWords {
-    /// Every word belongs to one row.
-    No,
-    /// Rows of an odd length lie without a gap: every second boundary is inside a word. Such rows go through one workgroup, in
-    /// pairs, and the invocation that knows both writes the word. (Not where a sum is written back: it may lie over what the
-    /// second of a pair would read again.)
-    InPairs,
-    /// Rows of an even length lie without a gap from an odd element (or groups do within a row): boundaries are inside words. No
-    /// sharing out puts both sides into one workgroup, so the output is bound as atomics, and each row changes its own half of a
-    /// word.
-    Everywhere,
-    /// Rows begin within 64-bit words of the output. Those that share one are so many that follow each other, and one invocation's,
-    /// which writes octet after octet: what of a word is the next one's waits for it. (So rows have to be one invocation's alone.)
-    InTurns(u64),
-}
-
-impl SharedWords {
-    /// Where rows of the output begin within 64-bit words, and those that share one can go together.
-    fn in_turns(spec: &NormSpec, layout: &Layout, rows: u64) -> Option<Self> {
-        let place = layout.get(Slot::Output)?;
-        let size = spec.output_dtype().size();
-        let row = spec.group_length() * size;
-        if rows.saturating_mul(spec.groups) <= 1
-            || spec.groups == 1 && place.row_stride.saturating_sub(spec.hidden) * size >= DOUBLE
-        {
-            return Some(SharedWords::InTurns(1));
-        }
-        // So many rows are whole words. The first of them has to begin with one, maybe some rows before the tensor.
-        let together = DOUBLE >> (row | DOUBLE).trailing_zeros();
-        let begins =
-            (0..together).any(|before| (place.offset % DOUBLE + before * (DOUBLE - row % DOUBLE)).is_multiple_of(DOUBLE));
-        (place.row_stride == spec.hidden && begins).then_some(SharedWords::InTurns(together))
-    }
-
-    /// Rows that one workgroup, or one invocation, has to have, one after the other.
-    fn rows_together(self) -> u64 {
-        match self {
-            SharedWords::No | SharedWords::Everywhere => 1,
-            SharedWords::InPairs => 2,
-            SharedWords::InTurns(rows) => rows,
-        }
-    }
-
-    fn new(spec: &NormSpec, layout: &Layout, rows: u64, output: Access) -> Self {
-        let Some(place) = layout.get(Slot::Output) else { return SharedWords::No };
-        let odd_start = place.offset / 2 % 2 == 1;
-        match output {
-            Access::Element if spec.groups > 1 => SharedWords::Everywhere,
-            Access::Element if rows > 1 && place.row_stride == spec.hidden => match spec.hidden % 2 == 1 {
-                // The second of a pair reads the end of the first again, which a sum may have replaced by then.
-                true if spec.residual_out_dtype().is_some() => SharedWords::Everywhere,
-                true => SharedWords::InPairs,
-                false if odd_start => SharedWords::Everywhere,
-                false => SharedWords::No,
-            },
-            Access::Shifted => Self::in_turns(spec, layout, rows).unwrap_or(SharedWords::No),
-            _ => SharedWords::No,
-        }
-    }
-}
 
 /// Base-256 digits in which the number of rows reaches the kernel.
 pub const ROW_DIGITS: usize = 4;
@@ -143,7 +84,8 @@ pub struct Plan {
     pub rounds: u32,
     /// Octets of a row that an invocation keeps from the first sweep to the second; 0 where it reads the row twice.
     pub kept: u32,
-    /// Whether a row is one invocation's alone, with neither barriers nor workgroup memory.
+    /// Whether a row is one invocation's alone, with neither barriers nor workgroup memory. (In a backward pass its sums are; what they
+    /// give goes through workgroup memory.)
     pub is_alone: bool,
     /// Whether each workgroup of such rows is one subgroup, so that its invocations can load for each other what all rows share.
     pub fills_subgroups: bool,
@@ -199,8 +141,8 @@ impl Plan {
         let order = tuned_order.unwrap_or(own_order);
         let layout = &layout.with_strides_that_matter(spec, rows);
         if spec.backward.is_some() {
-            let access = AccessMap::new(spec, caps, layout, rows, force.access, false);
-            return Self::backward(spec, caps, layout, rows, force, order, access);
+            let tuned = Tuned { choice: false, lanes: tuned_order.is_some() };
+            return Self::backward(&Pass { spec, caps, layout, rows, force: &force, order: &order, tuned });
         }
 
         let widest = u64::from(caps.max_invocations.max(1))
@@ -251,44 +193,6 @@ impl Plan {
             force,
             tuned: Tuned { choice: false, lanes: tuned_order.is_some() },
             reason: shares.reason,
-        })
-    }
-
-    /// Plans a backward pass.
-    fn backward(
-        spec: &NormSpec,
-        caps: &Caps,
-        layout: &Layout,
-        rows: u64,
-        force: Force,
-        order: Order,
-        access: AccessMap,
-    ) -> Result<Self> {
-        let shared = blocks::share(spec, caps, layout, rows, &force, &order, &access)?;
-        let shares_words = blocks::shares_words(spec, &access);
-        Ok(Self {
-            spec: *spec,
-            rows,
-            rung: shared.rung,
-            order,
-            width: shared.width as u32,
-            rows_at_once: shared.teams as u32,
-            rounds: shared.blocks.rows,
-            kept: 0,
-            is_alone: shared.is_alone,
-            fills_subgroups: false,
-            pieces: 1,
-            piece_blocks: order.blocks() as u32,
-            reduction: (!shared.is_alone).then_some(Reduction::Workgroup),
-            shared_words: if shares_words { SharedWords::Everywhere } else { SharedWords::No },
-            access,
-            blocks: Some(shared.blocks),
-            bindings: shared.bindings,
-            chunks: shared.chunks,
-            caps: *caps,
-            force,
-            tuned: Tuned::default(),
-            reason: shared.reason,
         })
     }
 

@@ -65,8 +65,8 @@ impl Operand {
                 "pad the rows",
             )));
         }
-        // Case K8: without rows nothing is bound, and buffers may be empty.
-        if rows == 0 {
+        // Case K8: without rows nothing is bound, and buffers may be empty. But sums over all rows are zero then, and written.
+        if rows == 0 && !slot.is_parameter_gradient() {
             return Ok(());
         }
         // Bindings are made of 32-bit words: the word that holds the last element must lie in the buffer.

@@ -59,7 +59,7 @@ pub(crate) struct Slopes<'a> {
     input: Slice<'a>,
     grad_output: Slice<'a>,
     weight: Option<Slice<'a>>,
-    bias: Option<Slice<'a>>,
+    pub bias: Option<Slice<'a>>,
     gate: Option<Slice<'a>>,
     saved: Option<Slice<'a>>,
     sums: BySlot<Slice<'a>>,
@@ -188,7 +188,7 @@ impl<'a> Slopes<'a> {
         let mut grad_norm = grad_output;
         if let Some(gate) = spec.output_gate() {
             grad_norm *= open;
-            if gate.rounded {
+            if gate.rounded && spec.norm_dtype().is_half() {
                 result = spec.norm_dtype().round(result);
                 grad_norm = spec.norm_dtype().round(grad_norm);
             }
@@ -229,7 +229,9 @@ impl RowSlopes {
     /// The gradient of what is normalised.
     pub fn grad_value(&self, i: usize) -> f64 {
         let element = &self.elements[i];
-        let along = if i < self.summed { element.normalized * self.along } else { 0.0 };
+        // What is not finite spoils the row, those of its elements that are not summed too.
+        let is_taken_off = i < self.summed || self.along.is_nan();
+        let along = if is_taken_off { element.normalized * self.along } else { 0.0 };
         self.rstd * (element.weighted - self.level - along)
     }
 }

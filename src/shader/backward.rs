@@ -41,17 +41,11 @@ pub(crate) fn compose_backward(plan: &Plan, blocks: &Blocks) -> Shader {
 pub(crate) fn compose_channels(plan: &Plan, blocks: &Blocks, channels: &Channels) -> Shader {
     let spec = &plan.spec;
     let mut text = Text::default();
-    let weights = match spec.weight_of {
-        WeightOf::Row => spec.groups,
-        WeightOf::Group => 1,
-        WeightOf::QueryAndKey(_) => 2,
-    };
     let query_heads = if let WeightOf::QueryAndKey(query) = spec.weight_of { query } else { 0 };
     text.unsigned(&[
         ("HIDDEN", spec.group_length()),
         ("GROUPS", spec.groups),
         ("QUERY_HEADS", query_heads),
-        ("WEIGHTS", weights),
         ("SUMS", sums(spec)),
         ("BLOCK_ROWS", blocks.rows.into()),
         ("ROW_OCTETS", group_octets(spec)),
@@ -66,7 +60,9 @@ pub(crate) fn compose_channels(plan: &Plan, blocks: &Blocks, channels: &Channels
     text.buffers(plan, &channels.bindings);
     text.channel_starts(spec);
     text.add(part!("scratch_at"));
-    for (name, most) in [("blocks_", blocks.count), ("groups_", spec.groups)] {
+    let strands = u64::from(Channels::WORKGROUP_SIZE);
+    let longest = blocks.count.div_ceil(strands).next_power_of_two();
+    for (name, most) in [("blocks_", longest), ("strands_", strands), ("groups_", spec.groups)] {
         text.join_levels(name, most);
         text.joined_levels_of_any(name, most);
     }
@@ -77,7 +73,7 @@ pub(crate) fn compose_channels(plan: &Plan, blocks: &Blocks, channels: &Channels
     };
     text.line(format_args!("// The first of the groups that share a weight."));
     text.line(format_args!("fn first_group(which: u32) -> u32 {{\n    return {first};\n}}\n"));
-    text.store_sums(plan, &channels.bindings);
+    text.store_sum(plan, &channels.bindings);
     text.add(include_str!("../../shaders/grad_channels.wgsl"));
     Shader { label: format!("{}, channels", label(plan)), wgsl: text.0, bindings: bound_by(&channels.bindings, true) }
 }
@@ -109,6 +105,9 @@ impl Text {
             ("WHOLE_OCTETS", order.whole_octets()),
             ("SLOPE_STEPS", order.steps()),
             ("SLOPE_BLOCKS", order.blocks()),
+            // A gate on the input multiplies the gradient once more: there less is left to it.
+            ("SLOPE_LARGEST", if plan.spec.gates_input() { 0x5d80_0000 } else { 0x6f80_0000 }),
+            ("SLOPE_SMALLEST", if plan.spec.gates_input() { 0x2b80_0000 } else { 0x1f80_0000 }),
             ("SLOPE_TURNS", order.blocks() * order.octet_lanes().div_ceil(plan.width.into())),
         ]);
     }
@@ -254,8 +253,8 @@ impl Text {
         self.line(format_args!("}}\n"));
     }
 
-    /// Rounds and writes the sums of an octet of channels.
-    fn store_sums(&mut self, plan: &Plan, bindings: &[Binding]) {
+    /// Rounds and writes the sum of an octet of channels.
+    fn store_sum(&mut self, plan: &Plan, bindings: &[Binding]) {
         let spec = &plan.spec;
         let (rest, accumulates) = (spec.group_length() % 8, spec.backward.is_some_and(|backward| backward.accumulate));
         let written = sums_over_rows(spec);
@@ -267,26 +266,27 @@ impl Text {
                 self.load_of(&buffer, plan.access.get(*slot), *slot, dtype);
             }
         }
-        self.line(format_args!("// Writes the sums of an octet of channels."));
-        self.line(format_args!("fn store_sums(which: u32, o: u32, blocks: u32) {{\n    let i = which * HIDDEN + o * 8u;"));
+        self.line(format_args!("// Rounds and writes the sum of a kind for an octet of channels."));
+        self.line(format_args!(
+            "fn store_sum(which: u32, o: u32, kind: u32, found: Octet) {{\n    let i = which * HIDDEN + o * 8u;"
+        ));
+        self.line(format_args!("    var sum = found;"));
         for (kind, (slot, _)) in written.iter().enumerate() {
             let at = format!("params.{slot}_start + i");
-            self.line(format_args!("    var sum_{kind} = weight_sum({kind}u, which, o, blocks);"));
-            let whole = if rest > 0 { "o < ROW_OCTETS - 1u".to_owned() } else { "true".into() };
+            let whole = if rest > 0 { format!("kind == {kind}u && o < ROW_OCTETS - 1u") } else { format!("kind == {kind}u") };
             self.line(format_args!("    if ({whole}) {{"));
             if accumulates {
-                self.line(format_args!("        sum_{kind} = load_{slot}({at}) + sum_{kind};"));
+                self.line(format_args!("        sum = load_{slot}({at}) + sum;"));
             }
-            self.line(format_args!("        store_{slot}({at}, sum_{kind});\n    }}"));
+            self.line(format_args!("        store_{slot}({at}, sum);\n    }}"));
             if rest > 0 {
-                self.line(format_args!("    if (o == ROW_OCTETS - 1u) {{"));
+                self.line(format_args!("    if (kind == {kind}u && o == ROW_OCTETS - 1u) {{"));
                 if accumulates {
                     let element = |k: u64| if k < rest { format!("load_{slot}_one({at} + {k}u)") } else { "0.0".into() };
                     let [low, high] = [0, 4].map(|first| (first..first + 4).map(element).collect::<Vec<_>>().join(", "));
-                    self.line(format_args!("        let there = Octet(vec4<f32>({low}), vec4<f32>({high}));"));
-                    self.line(format_args!("        sum_{kind} = there + sum_{kind};"));
+                    self.line(format_args!("        sum = Octet(vec4<f32>({low}), vec4<f32>({high})) + sum;"));
                 }
-                self.line(format_args!("        store_{slot}_rest({at}, sum_{kind}, {rest}u);\n    }}"));
+                self.line(format_args!("        store_{slot}_rest({at}, sum, {rest}u);\n    }}"));
             }
         }
         self.line(format_args!("}}\n"));

@@ -110,7 +110,7 @@ impl Doubt {
         Self {
             along: mean(&|i| steps[i] * row.elements[i].normalized.abs()),
             level: if rows.spec.centered { mean(&|i| steps[i]) } else { 0.0 },
-            may_flush: row.ordinary && (2f64.powi(-65)..2f64.powi(97)).contains(&largest),
+            may_flush: row.ordinary && ordinary_gradients(rows.spec).contains(&largest),
             steps,
         }
     }
@@ -131,6 +131,11 @@ impl Doubt {
     }
 }
 
+/// The largest `g` of rows that are not taken apart, within a factor of two.
+fn ordinary_gradients(spec: &NormSpec) -> std::ops::Range<f64> {
+    if spec.gates_input() { 2f64.powi(-41)..2f64.powi(61) } else { 2f64.powi(-65)..2f64.powi(97) }
+}
+
 /// The size at which `x̂` may be off: in a LayerNorm the mean may be so by a share of the row's deviation.
 fn size_of(rows: &Slopes<'_>, element: &Element) -> f64 {
     let size = element.normalized.abs();
@@ -140,15 +145,25 @@ fn size_of(rows: &Slopes<'_>, element: &Element) -> f64 {
 /// A step of the dtype that `g`, or the gradient that it is made of, is rounded to on the way, where that may fall to either side.
 fn step_in_doubt(rows: &Slopes<'_>, element: &Element) -> f64 {
     let spec = rows.spec;
-    let mut step = 0.0;
-    if let Some(gate) = spec.output_gate().filter(|gate| gate.rounded && spec.norm_dtype().is_half()) {
-        debug_assert!(gate.rounded);
+    // Behind a gate that is all but shut, the gradient itself is below the normal range.
+    let is_lost = spec.output_gate().is_some() && element.grad_norm.abs() < 1.01 * MIN_NORMAL;
+    let mut step = if is_lost { element.product.abs() } else { 0.0 };
+    if rounds_the_result(spec) {
         step += in_doubt(spec.norm_dtype(), element.grad_output * element.open, GATE_ULP) * element.weight.abs();
     }
     if let Some(dtype) = spec.normalized_dtype() {
         step += in_doubt(dtype, element.product, 2.0) + if step > 0.0 { dtype.ulp(element.product) } else { 0.0 };
     }
     step
+}
+
+/// Whether a gated result is rounded to a half dtype before it is gated, and so its gradient.
+fn rounds_the_result(spec: &NormSpec) -> bool {
+    spec.output_gate().is_some_and(|gate| gate.rounded) && spec.norm_dtype().is_half()
+}
+
+fn bias_of(rows: &Slopes<'_>, element: &Element) -> f64 {
+    rows.bias.map_or(0.0, |bias| bias.at(element.channel))
 }
 
 /// A step of a half dtype where a value, off by some f32 ULP, may be rounded to either side; and all of a value that may be flushed.
@@ -174,27 +189,29 @@ fn of_gate(rows: &Slopes<'_>, element: &Element, value: Grad) -> Grad {
     // The derivative of SiLU is a difference where z is negative.
     let open = 1.0 / (1.0 + (-element.gate).exp());
     let size = element.open_slope.abs().max(open.min(1.0) * (1.0 + element.gate.abs() / (1.0 + element.gate.exp())));
-    let flushed = if element.gate < -80.0 { 1.0 } else { 0.0 };
     if spec.gates_input() {
         let input = element.input.abs();
         return Grad {
             truth: rows.to_gate(element, value.truth),
             scale: value.scale * input * size,
-            slack: value.slack * input * size
-                + flushed * MIN_NORMAL * (value.scale + value.slack) * input * (1.0 + element.gate.abs()),
+            slack: value.slack * input * size,
         };
     }
     let grad = element.grad_output.abs();
     let of_mean = if spec.centered { element.weight.abs() } else { 0.0 };
-    let bias = (element.result - element.stored * element.weight).abs();
+    let bias = bias_of(rows, element).abs();
     let result = element.result.abs().max(bias).max(of_mean).max((element.stored * element.weight).abs());
     let doubt = spec.normalized_dtype().map_or(0.0, |dtype| in_doubt(dtype, element.normalized, 4.0) * element.weight.abs());
-    let rounded = spec.output_gate().is_some_and(|gate| gate.rounded) && spec.norm_dtype().is_half();
-    let step = if rounded { spec.norm_dtype().ulp(result) } else { 0.0 };
+    // Before it is rounded, the result may be off by what `x̂` is, and a rounding more.
+    let unrounded = element.stored * element.weight + bias_of(rows, element);
+    let off = doubt + 5.0 * DType::F32.ulp(result);
+    let step =
+        if rounds_the_result(spec) { in_doubt(spec.norm_dtype(), unrounded, off / DType::F32.ulp(unrounded)) } else { 0.0 };
     Grad {
         truth: rows.to_gate(element, value.truth),
-        scale: grad * result * size,
-        slack: grad * size * (doubt + step) + MIN_NORMAL * grad * (size + flushed * (result + 1.0) * (1.0 + element.gate.abs())),
+        // A result beyond f32 is infinite, whatever the gate makes of it.
+        scale: if result > DType::F32.largest() { f64::INFINITY } else { grad * result * size },
+        slack: grad * size * (doubt + step + MIN_NORMAL),
     }
 }
 
@@ -217,12 +234,11 @@ fn of_bias(rows: &Slopes<'_>, element: &Element) -> Grad {
 /// What the gradient of a gated result may be off by besides: a step of its dtype, and what a gate that is all but shut loses.
 fn gradient_in_doubt(rows: &Slopes<'_>, element: &Element) -> f64 {
     let spec = rows.spec;
-    let Some(gate) = spec.output_gate() else { return 0.0 };
-    let step = if gate.rounded && spec.norm_dtype().is_half() {
-        in_doubt(spec.norm_dtype(), element.grad_output * element.open, GATE_ULP)
-    } else {
-        0.0
-    };
+    if spec.output_gate().is_none() {
+        return 0.0;
+    }
+    let step =
+        if rounds_the_result(spec) { in_doubt(spec.norm_dtype(), element.grad_output * element.open, GATE_ULP) } else { 0.0 };
     step + if element.open.abs() < 1.01 * MIN_NORMAL { element.grad_output.abs() * MIN_NORMAL } else { 0.0 }
 }
 

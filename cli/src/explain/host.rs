@@ -117,11 +117,12 @@ pub fn kernel(plan: &Plan, shader: &Shader) -> Value {
 
 /// What is held besides the caller's buffers: by a prepared norm, by a norm that is bound to nothing, by a device for all norms.
 pub fn held(plan: &Plan) -> Value {
-    let chunks = plan.chunks.len();
+    let of_rows = if plan.chunks.is_empty() { 0 } else { 1 + usize::from(plan.pieces > 1) };
+    let kernels = of_rows + usize::from(plan.last_dispatch().is_some());
     json!({
         "prepared": {"device_bytes": plan.held_bytes(), "bind_groups": plan.params().count()},
         "norm": {"device_bytes": 0},
-        "gpu": {"device_bytes": plan.caps.held_bytes(), "kernels": usize::from(chunks > 0)},
+        "gpu": {"device_bytes": plan.caps.held_bytes(), "kernels": kernels},
     })
 }
 
@@ -163,7 +164,8 @@ pub fn dispatches(plan: &Plan, shader: &Shader) -> Value {
 /// What is dispatched once, after all chunks of a backward pass: a kernel with bindings of its own. Null where there is nothing.
 pub fn last(plan: &Plan) -> Value {
     let (Some(channels), Some(shader)) = (plan.last_dispatch(), plan.last_shader()) else { return Value::Null };
-    let chunk = Chunk { rows: plan.rows, ..channels.chunk.clone() };
+    let mut chunk = channels.chunk.clone();
+    chunk.rows = plan.rows;
     json!({
         "kernel": {
             "label": shader.label,
@@ -172,7 +174,7 @@ pub fn last(plan: &Plan) -> Value {
             "wgsl": shader.wgsl,
         },
         "bindings": bindings(plan, &channels.bindings, &shader),
-        "dispatch": dispatch(plan, &shader, &chunk, [channels.workgroups, 1]),
+        "dispatch": dispatch(plan, &shader, &chunk, channels.grid),
     })
 }
 

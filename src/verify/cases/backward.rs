@@ -109,6 +109,8 @@ fn numbers(list: &mut Vec<Case>) {
                 ("zeros", Regime::Constant(0.0), Some(Regime::Normal(1.0))),
                 ("a spike", Regime::Spike(1e4, 1e-3), Some(Regime::Outliers)),
                 ("a far mean", Regime::About { mean: 1000.0, spread: 1.0 }, Some(Regime::Normal(1.0))),
+                ("far behind what is summed", Regime::Spike(3e37, 0.1), Some(Regime::Normal(1.0))),
+                ("gates that are all but shut", Regime::Normal(1.0), Some(Regime::Constant(-100.0))),
                 ("NaN and infinity", Regime::Spoiled, Some(Regime::Normal(1.0))),
                 ("NaN and infinite gradients", Regime::Normal(1.0), Some(Regime::Spoiled)),
             ]
