@@ -25,9 +25,9 @@ impl NormSpec {
     /// combinations that have no one meaning.
     pub fn validate(&self) -> Result<()> {
         self.validate_numbers()?;
+        self.validate_backward()?;
         self.validate_dtypes()?;
         self.validate_groups()?;
-        self.validate_backward()?;
         self.validate_combination()
     }
 
@@ -302,6 +302,25 @@ mod tests {
             let error = spec.validate().unwrap_err().to_string();
             assert!(error.starts_with(&format!("invalid norm: {argument}: ")), "{argument}: {error}");
         }
+        let bf16 = DType::BF16;
+        for (backward, argument) in [
+            (spec.quantized(DType::I8).backward(), "quantized"),
+            (spec.stats().backward(), "shard"),
+            (spec.apply(24, 2).backward(), "shard"),
+            (spec.add_residual(bf16).unrounded().backward(), "unrounded_sum"),
+            (NormSpec::layer_norm(12, 1e-6).backward().saved_rstd(), "saved_rstd"),
+            (spec.without_weight().backward().accumulate(), "accumulate"),
+            (spec.backward().rstd(), "rstd"),
+            (spec.backward().add_residual(f32), "residual"),
+            (spec.backward().gate_input(f32), "grad_gate"),
+            (spec.backward().parameter_gradients(DType::I8), "grad_weight"),
+        ] {
+            let error = backward.validate().unwrap_err().to_string();
+            assert!(error.starts_with(&format!("invalid norm: {argument}: ")), "{argument}: {error}");
+        }
+        // In f32 a sum is written back as it was normalised; and a backward pass is its own.
+        spec.add_residual(f32).unrounded().backward().validate().unwrap();
+        assert_eq!(spec.backward().backward(), spec.backward());
         for fine in [
             spec.groups(3).partial(4).gate_output(f32),
             spec.add_residual(f32).gate_output(f32).quantized(DType::I8).rstd(),

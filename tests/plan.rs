@@ -164,6 +164,28 @@ prop_compose! {
     }
 }
 
+/// A kernel binds eight storage buffers, the scratch among them.
+#[test]
+fn a_ninth_buffer_is_refused_with_a_remedy() {
+    let caps = Caps::webgpu_defaults();
+    let spec = NormSpec::torch(64, 1e-6).bias(DType::F32).gate_output(DType::F32).backward();
+    plan(&spec, &caps, 100);
+    let saved = spec.saved_rstd();
+    let error = Plan::new(&saved, &caps, &Layout::contiguous(&saved, 100), 100).unwrap_err();
+    assert!(matches!(error, Error::Limit(_)) && error.to_string().contains("leave saved_rstd out"), "{error}");
+    plan(&saved.without_parameter_gradients(), &caps, 100);
+}
+
+/// Blocks that one workgroup cannot add up in the iterations that it has (case O11) are refused.
+#[test]
+fn o11_sums_of_too_many_blocks_are_refused() {
+    let caps = Caps { max_binding: 1 << 40, max_buffer: 1 << 40, ..Caps::webgpu_defaults() };
+    let heads = NormSpec::torch(64 * 64, 1e-6).heads(64).backward();
+    plan(&heads, &caps, 1 << 18);
+    let error = Plan::new(&heads, &caps, &Layout::contiguous(&heads, 1 << 23), 1 << 23).unwrap_err();
+    assert!(error.to_string().contains("accumulate"), "{error}");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 3000, ..ProptestConfig::default() })]
 

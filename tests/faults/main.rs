@@ -3,6 +3,7 @@
 //! A fault is a piece of a kernel's text and what it is replaced by. It counts as caught where a case that passes on the sound
 //! kernel fails on the broken one.
 
+mod backward;
 #[path = "../common/mod.rs"]
 mod common;
 mod family;
@@ -30,8 +31,12 @@ fn main() -> ExitCode {
     let all = cases(Tier::Full);
     let mut trials = Vec::new();
     common::each_adapter(&mut trials, |trials, adapter, name, devices| {
-        for fault in
-            kernel::FAULTS.iter().chain(family::FAULTS).chain(rungs::FAULTS).filter(|fault| adapter.matches(fault.shows_on))
+        for fault in kernel::FAULTS
+            .iter()
+            .chain(family::FAULTS)
+            .chain(rungs::FAULTS)
+            .chain(backward::FAULTS)
+            .filter(|fault| adapter.matches(fault.shows_on))
         {
             let case = all.iter().find(|c| c.name == fault.case || format!("{}: {}", c.kind, c.name) == fault.case).cloned();
             let devices = devices.clone();

@@ -113,6 +113,7 @@ fn numbers(list: &mut Vec<Case>) {
                 ("gates that are all but shut", Regime::Normal(1.0), Some(Regime::Constant(-100.0))),
                 ("NaN and infinity", Regime::Spoiled, Some(Regime::Normal(1.0))),
                 ("NaN and infinite gradients", Regime::Normal(1.0), Some(Regime::Spoiled)),
+                ("the largest gradients", Regime::Normal(1e10), Some(Regime::Alternating(3e38))),
             ]
             .into_iter()
             .enumerate()
