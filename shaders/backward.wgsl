@@ -61,19 +61,31 @@ fn grad_rows(group: u32, index: u32) {
 
     find_terms(team, lane, most, rows);
     workgroupBarrier();
+    var is_rare = false;
+    for (var number = 0u; number < rolled(team.rows); number++) {
+        is_rare = is_rare || slopes[team.slot * BLOCK_ROWS + number].rescued;
+    }
     for (var step = 0u; step < rolled(TEAM_STEPS); step++) {
         let o = step * TEAM + lane;
         if (o < ROW_OCTETS && team.rows > 0u) {
-            octet_gradients(team, o, rows);
+            octet_gradients(team, o, rows, is_rare);
         }
     }
 }
 
-// The gradients of eight channels, in all rows of a block.
-fn octet_gradients(team: Team, o: u32, rows: u32) {
+// The gradients of eight channels, in all rows of a block. Software drivers run both sides of every branch, but leave a loop that nobody is
+// in: so blocks without a row that is taken apart have one of their own.
+fn octet_gradients(team: Team, o: u32, rows: u32, is_rare: bool) {
     let channels = channels_at(team_row(team, 0u, rows), o);
     clear_sums();
-    for (var number = 0u; number < rolled(team.rows); number++) {
+    for (var number = 0u; number < rolled(select(team.rows, 0u, is_rare)); number++) {
+        let row = team_row(team, number, rows);
+        let term = team.slot * BLOCK_ROWS + number;
+        let found = ordinary_gradients(o, loaded_at(row, o), channels, scales[term], slopes[term]);
+        store_gradients(row, o, found);
+        add_to_sums(number, team.rows, found);
+    }
+    for (var number = 0u; number < rolled(select(0u, team.rows, is_rare)); number++) {
         let row = team_row(team, number, rows);
         let term = team.slot * BLOCK_ROWS + number;
         let found = gradients_of(o, loaded_at(row, o), channels, scales[term], slopes[term]);

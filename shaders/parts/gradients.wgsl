@@ -52,11 +52,16 @@ fn renewed(s: Split) -> Split {
     );
 }
 
-// Octet o of a row. The mean of g · x̂ is of the elements that the scale is made of, and so is what it takes off.
+// Octet o of any row.
 fn gradients_of(o: u32, l: Loaded, c: ChannelOctet, scale: Scale, slope: Slope) -> Gradients {
     if (slope.rescued) {
         return rescued_gradients(o, l, c, scale, slope);
     }
+    return ordinary_gradients(o, l, c, scale, slope);
+}
+
+// Octet o of an ordinary row. The mean of g · x̂ is of the elements that the scale is made of, and so is what it takes off.
+fn ordinary_gradients(o: u32, l: Loaded, c: ChannelOctet, scale: Scale, slope: Slope) -> Gradients {
     let d = norm_gradient(l);
     let n = normalized(value_of(l.x, l.z), scale);
     let g = cast_normalized(products_of(d, c.w));
