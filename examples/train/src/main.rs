@@ -68,7 +68,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         let (_, noise) = largest_difference(&candle.losses, &exact.losses);
         let name = kind.name();
         verdicts.push((
-            format!("{name}: this library and candle at most {apart:.1e} apart, at step {step}; candle in f32 and f64 {noise:.1e}"),
+            format!(
+                "{name}: this library and candle at most {apart:.1e} apart, at step {step}; candle in f32 and f64 {noise:.1e}"
+            ),
             // A NaN is no agreement.
             apart <= MOST_OF_NOISE * noise + LEAST,
         ));
