@@ -11,6 +11,6 @@ fn gate_gradient(grad: Octet, l: Loaded, stored: Octet, c: ChannelOctet) -> Octe
     return grad;
 }
 
-fn gate_gradient_split(grad: Split, l: Loaded, stored: Octet, c: ChannelOctet) -> Octet {
+fn gate_gradient_split(grad: Split, l: Loaded, stored: Split, c: ChannelOctet) -> Octet {
     return joined(grad);
 }

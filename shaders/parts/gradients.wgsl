@@ -94,9 +94,9 @@ fn rescued_gradients(o: u32, l: Loaded, c: ChannelOctet, scale: Scale, slope: Sl
         low.exponent - shift,
         high.exponent - shift,
     );
-    let stored = joined(cast_split(term.normalized));
+    let stored = cast_split(term.normalized);
     let input = summed_with(joined(input_gradient_split(grad, l)), l.s);
-    return Gradients(input, gate_gradient_split(grad, l, stored, c), joined(norm_gradient_split(l)), stored);
+    return Gradients(input, gate_gradient_split(grad, l, stored, c), joined(norm_gradient_split(l)), joined(stored));
 }
 
 struct Difference {

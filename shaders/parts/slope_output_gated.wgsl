@@ -7,16 +7,3 @@ fn opened(d: vec4<f32>, z: vec4<f32>) -> vec4<f32> {
 fn norm_gradient(l: Loaded) -> Octet {
     return cast_normed(Octet(opened(l.d[0], l.z[0]), opened(l.d[1], l.z[1])));
 }
-
-// The same in fractions and exponents, which f32 need not hold before it is rounded.
-fn opened_split(l: Loaded) -> Split {
-    let s = split(l.d);
-    let low = opening_apart(l.z[0]);
-    let high = opening_apart(l.z[1]);
-    return renewed(Split(
-        s.low * low.factor,
-        s.high * high.factor,
-        s.low_exponent + low.exponent,
-        s.high_exponent + high.exponent,
-    ));
-}

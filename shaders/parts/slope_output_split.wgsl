@@ -1,4 +1,4 @@
-// The result was not rounded.
+// The same in fractions and exponents. The result was not rounded.
 fn norm_gradient_split(l: Loaded) -> Split {
-    return opened_split(l);
+    return times_opening(split(l.d), l);
 }

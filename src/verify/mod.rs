@@ -4,6 +4,8 @@ mod beside;
 mod case;
 mod cases;
 mod data;
+#[cfg(feature = "gpu")]
+mod execute;
 mod gradients;
 mod model;
 mod right;
