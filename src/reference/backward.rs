@@ -243,7 +243,7 @@ fn ordinary_squares(squares: f64) -> bool {
 
 /// Whether a scale that was saved is taken as it is: those of rows that were rescued may have left f32's range.
 fn is_trusted(rstd: f64) -> bool {
-    (f64::from(f32::MIN_POSITIVE)..2f64.powi(100)).contains(&rstd)
+    (2f64.powi(-100)..2f64.powi(100)).contains(&rstd)
 }
 
 #[cfg(test)]

@@ -86,7 +86,7 @@ pub(crate) const FAULTS: &[Fault] = &[
     ),
     fault(
         "a saved scale that f32 does not hold",
-        "bits >= 0x00800000u && bits < 0x71800000u",
+        "bits >= 0x0d800000u && bits < 0x71800000u",
         "bits < 0x7f800000u",
         "backward: saved rstd f32, mixed rows, ordinary gradients, eps 0",
     ),
