@@ -12,16 +12,19 @@
 // Grid      TEAM invocations take a block: BLOCK_ROWS rows, of one group. A workgroup has ROWS_AT_ONCE teams, and may end with some
 //           that have nothing.
 //
-// Work      1. For each row of the block: its scale, as the forward pass finds it (rms_norm.wgsl, layer_norm.wgsl), or as that saved
-//              it; then the slope (parts/row_slope.wgsl). WIDTH invocations share a row, or each has rows of its own.
-//           2. Each invocation takes octets of channels, all rows of the block one after the other: a weight is loaded once, and what
-//              the rows add to its gradient stays in registers.
+// Work      Batches of BATCH rows, each in two steps:
+//           1. For each row: its scale, as the forward pass finds it (rms_norm.wgsl, layer_norm.wgsl), or as that saved it; then the
+//              slope (parts/row_slope.wgsl). WIDTH invocations share a row, or each has rows of its own.
+//           2. Each invocation takes STRIP octets of channels, all rows of the batch one after the other: a weight is loaded once,
+//              and what the rows add to its gradient stays in registers. Neighbouring octets in turn: an access for each of many
+//              rows in turn would miss every cache.
+//           A batch is the block (parts/block_at_once.wgsl), or, where a strip is the whole row, one row (parts/block_by_rows.wgsl).
 //           shaders/grad_channels.wgsl adds up the blocks.
 //
 // Numerics  f32 throughout. Sums over a row go in the order of src/plan/order.rs, sums over rows in that of src/plan/blocks.rs. Rows
 //           whose scale was rescued, or whose g is huge or tiny, are taken apart into fractions and exponents.
 
-// What step 2 needs of every row of the workgroup's blocks.
+// What step 2 needs of every row of the workgroup's batches.
 var<workgroup> scales: array<Scale, TERMS>;
 var<workgroup> slopes: array<Slope, TERMS>;
 
@@ -59,38 +62,71 @@ fn grad_rows(group: u32, index: u32) {
         params.first_block + number / GROUPS,
     );
 
-    find_terms(team, lane, most, rows);
-    workgroupBarrier();
-    var is_rare = false;
-    for (var number = 0u; number < rolled(team.rows); number++) {
-        is_rare = is_rare || slopes[team.slot * BLOCK_ROWS + number].rescued;
+    block_gradients(team, lane, most, rows);
+}
+
+// Where what a row of a batch needs lies.
+fn term_of(team: Team, number: u32) -> u32 {
+    return team.slot * BATCH + number % BATCH;
+}
+
+// Whether one of the rows first .. end of a block is taken apart.
+fn is_rescued(team: Team, first: u32, end: u32) -> bool {
+    var found = false;
+    for (var number = first; number < rolled(end); number++) {
+        found = found || slopes[term_of(team, number)].rescued;
     }
-    for (var step = 0u; step < rolled(TEAM_STEPS); step++) {
-        let o = step * TEAM + lane;
-        if (o < ROW_OCTETS && team.rows > 0u) {
-            octet_gradients(team, o, rows, is_rare);
+    return found;
+}
+
+// The gradients of a strip, in rows first .. end of a block: chain after chain.
+fn strip_gradients(team: Team, o: u32, first: u32, end: u32, rows: u32, is_rare: bool) {
+    var number = first;
+    while (number < rolled(end)) {
+        let stop = min((number / LEAF + 1u) * LEAF, end);
+        chain_gradients(team, o, number, stop, rows, is_rare);
+        if (stop % LEAF == 0u || stop == team.rows) {
+            for (var k = 0u; k < rolled(STRIP); k++) {
+                join_leaf(k, number / LEAF);
+                clear_sums(k);
+            }
+        }
+        number = stop;
+    }
+}
+
+// The same of rows of one chain. Software drivers run both sides of every branch, but leave a loop that nobody is in: so batches
+// without a row that is taken apart have one of their own.
+fn chain_gradients(team: Team, o: u32, first: u32, end: u32, rows: u32, is_rare: bool) {
+    for (var number = first; number < rolled(select(end, 0u, is_rare)); number++) {
+        ordinary_strip(team_row(team, number, rows), o, scales[term_of(team, number)], slopes[term_of(team, number)]);
+    }
+    for (var number = first; number < rolled(select(0u, end, is_rare)); number++) {
+        let row = team_row(team, number, rows);
+        let scale = scales[term_of(team, number)];
+        let slope = slopes[term_of(team, number)];
+        for (var k = 0u; k < rolled(STRIP); k++) {
+            let i = o + k * TEAM;
+            keep_gradients(row, k, i, gradients_of(i, loaded_at(row, i), strip_channels(k), scale, slope));
         }
     }
 }
 
-// The gradients of eight channels, in all rows of a block. Software drivers run both sides of every branch, but leave a loop that nobody is
-// in: so blocks without a row that is taken apart have one of their own.
-fn octet_gradients(team: Team, o: u32, rows: u32, is_rare: bool) {
-    let channels = channels_at(team_row(team, 0u, rows), o);
-    clear_sums();
-    for (var number = 0u; number < rolled(select(team.rows, 0u, is_rare)); number++) {
-        let row = team_row(team, number, rows);
-        let term = team.slot * BLOCK_ROWS + number;
-        let found = ordinary_gradients(o, loaded_at(row, o), channels, scales[term], slopes[term]);
-        store_gradients(row, o, found);
-        add_to_sums(number, team.rows, found);
+// Octet k of a strip, o of an ordinary row.
+fn ordinary_octet(row: Row, k: u32, o: u32, scale: Scale, slope: Slope) {
+    keep_gradients(row, k, o, ordinary_gradients(o, loaded_at(row, o), strip_channels(k), scale, slope));
+}
+
+fn keep_gradients(row: Row, k: u32, o: u32, found: Gradients) {
+    store_gradients(row, o, found);
+    add_to_leaf(k, found);
+}
+
+// Leaves the sums of a strip to the second dispatch.
+fn keep_strip(team: Team, o: u32) {
+    for (var k = 0u; k < rolled(STRIP); k++) {
+        if (o + k * TEAM < ROW_OCTETS && team.rows > 0u) {
+            keep_sums(team, k, o + k * TEAM);
+        }
     }
-    for (var number = 0u; number < rolled(select(0u, team.rows, is_rare)); number++) {
-        let row = team_row(team, number, rows);
-        let term = team.slot * BLOCK_ROWS + number;
-        let found = gradients_of(o, loaded_at(row, o), channels, scales[term], slopes[term]);
-        store_gradients(row, o, found);
-        add_to_sums(number, team.rows, found);
-    }
-    keep_sums(team, o);
 }

@@ -1,8 +1,8 @@
 //! How a backward pass is shared out: blocks of rows, each found by a team of invocations, and the sums over all rows.
 //!
-//! A team finds what every row of its block needs, and then takes the rows' channels eight at a time, all rows of the block one after
-//! the other: so a weight is read once a block, and what the block adds to the gradients of weight and bias stays in registers. A
-//! second dispatch adds up the blocks.
+//! A team finds what every row of its block needs, and then takes the rows' channels in strips, all rows of the block one after the
+//! other: so a weight is read once a block, and what the block adds to the gradients of weight and bias stays in registers. Where a strip
+//! is the whole row, it does both for one row before it goes on to the next. A second dispatch adds up the blocks.
 //!
 //! Sums over rows have one order: chains of `leaf` rows, then a binary tree over these by their numbers, then a tree over the groups
 //! that share a value. It depends on the length of a row alone, so that neither blocks nor chunks, neither the device nor the number of
@@ -33,7 +33,12 @@ const MOST_SCRATCH: u64 = 256 << 20;
 const ALONE_LANES: u64 = 16;
 /// Invocations that a workgroup of a GPU should have.
 const GPU_GROUP: u64 = 128;
-/// Bytes of workgroup memory for what a row of a block needs: its scale and its slope.
+/// Octets of a strip at most. On lavapipe, 4096 x 4096, strips of 1, 2, 4, 8 and 16 octets took 72, 63, 54, 55 and 53 ms in f32, and 63,
+/// 51, 43, 41 and 39 ms in f16: a page that is visited for one access is a miss of every cache.
+const SOFTWARE_STRIP: u64 = 4;
+/// On a GPU rows of up to 16,384 channels are one strip then, and are read from memory once.
+const GPU_STRIP: u64 = 8;
+/// Bytes of workgroup memory for what a row of a batch needs: its scale and its slope.
 const TERM_BYTES: u64 = 48;
 /// The blocks of a backward pass.
 #[derive(Debug, Clone, PartialEq)]
@@ -43,6 +48,10 @@ pub struct Blocks {
     pub team: u32,
     /// Rows of a block: of one group, where rows have several.
     pub rows: u32,
+    /// Rows whose scales and slopes are found together: all of a block; one, where a strip is the whole row.
+    pub batch: u32,
+    /// Octets of a row that an invocation takes one after the other, before it goes on to the next row.
+    pub strip: u32,
     /// Rows that are added in a chain before the tree takes over.
     pub leaf: u32,
     /// Blocks of all rows that were planned for.
@@ -113,7 +122,15 @@ pub(super) fn share(pass: &Pass<'_>, access: &AccessMap) -> Result<Shared> {
         _ => Some(Channels::new(pass, access, rows.div_ceil(block))?),
     };
     let leaf = leaf(spec) as u32;
-    let blocks = Blocks { team: workgroup.team as u32, rows: block as u32, leaf, count: rows.div_ceil(block), channels };
+    let blocks = Blocks {
+        team: workgroup.team as u32,
+        rows: block as u32,
+        batch: workgroup.batch(spec, block) as u32,
+        strip: workgroup.strip as u32,
+        leaf,
+        count: rows.div_ceil(block),
+        channels,
+    };
     let most = MOST_SCRATCH.min(caps.max_binding).min(caps.max_buffer);
     if blocks.scratch_bytes(spec) > most {
         let actual = format!("{} bytes for {rows} rows", blocks.scratch_bytes(spec));
@@ -137,6 +154,8 @@ struct Workgroup {
     team: u64,
     /// Teams that it should have.
     teams: u64,
+    /// Octets of a strip.
+    strip: u64,
 }
 
 impl Workgroup {
@@ -153,14 +172,27 @@ impl Workgroup {
         let team = if is_alone { register } else { width };
         let wanted = force.workgroup.map_or(GPU_GROUP, u64::from) / team;
         let teams = if rung == Rung::Multi { wanted.max(2).min(most / team).max(1) } else { 1 };
-        Ok(Self { rung, reason, width: if is_alone { 1 } else { width }, is_alone, team, teams })
+        let most_of_strip = if caps.kind == DeviceKind::Cpu { SOFTWARE_STRIP } else { GPU_STRIP };
+        let strip = group_octets(spec).div_ceil(team).min(most_of_strip);
+        Ok(Self { rung, reason, width: if is_alone { 1 } else { width }, is_alone, team, teams, strip })
+    }
+
+    /// Strips of a row.
+    fn strips(&self, spec: &NormSpec) -> u64 {
+        group_octets(spec).div_ceil(self.team * self.strip)
+    }
+
+    /// Rows of a batch: where each invocation has rows of its own, and where a row is several strips, all of the block.
+    fn batch(&self, spec: &NormSpec, block: u64) -> u64 {
+        if self.is_alone || self.strips(spec) > 1 { block } else { 1 }
     }
 
     /// Loop iterations of one invocation at most, for blocks of so many rows: what rows need is found in two more sweeps than a norm's
-    /// scale, or in four, and then each octet of channels goes through all of them.
+    /// scale, or in four, and then each strip of channels goes through all of them.
     fn steps(&self, pass: &Pass<'_>, block: u64) -> u64 {
         let rows = if self.is_alone { block.div_ceil(self.team) } else { block };
-        rows * 2 * iterations(pass.spec, pass.order, self.width, 1) + group_octets(pass.spec).div_ceil(self.team) * (block + 2)
+        let found = rows * 2 * iterations(pass.spec, pass.order, self.width, 1);
+        found + 3 * block + self.strips(pass.spec) * (1 + block + self.strip * (block + 2))
     }
 
     /// Rows of a block.
@@ -196,10 +228,10 @@ impl Workgroup {
         Ok(block)
     }
 
-    /// Bytes of workgroup memory for one team: what its rows need, and the lanes of a row's scale and of its slope.
+    /// Bytes of workgroup memory for one team: what the rows of a batch need, and the lanes of a row's scale and of its slope.
     fn memory(&self, pass: &Pass<'_>, block: u64) -> u64 {
         let lanes = if self.is_alone { 0 } else { 2 * row_memory(pass.spec, pass.order) };
-        block * TERM_BYTES + lanes + 64
+        self.batch(pass.spec, block) * TERM_BYTES + lanes + 64
     }
 
     fn teams_that_fit(&self, pass: &Pass<'_>, block: u64) -> u64 {

@@ -29,9 +29,10 @@ pub(crate) fn compose_backward(plan: &Plan, blocks: &Blocks) -> Shader {
     text.slope_lanes(plan);
     text.add(part!("row_slope"));
     text.store_gradients(plan);
-    text.sums_of_block(plan, blocks);
+    text.strip(plan, blocks);
     text.add(include_str!("../../shaders/backward.wgsl"));
     text.add(if plan.is_alone { part!("terms_alone") } else { part!("terms_shared") });
+    text.add(if blocks.batch == blocks.rows { part!("block_at_once") } else { part!("block_by_rows") });
     text.add(part!("entry_backward"));
     let has_sums = blocks.channels.is_some();
     Shader { label: label(plan), wgsl: text.0, bindings: bound_by(&plan.bindings, has_sums) }
@@ -95,10 +96,12 @@ impl Text {
         let octets = group_octets(&plan.spec);
         self.unsigned(&[
             ("TEAM", blocks.team.into()),
-            ("TEAM_STEPS", octets.div_ceil(blocks.team.into())),
+            ("STRIP", blocks.strip.into()),
+            ("STRIPS", octets.div_ceil(u64::from(blocks.team) * u64::from(blocks.strip))),
+            ("BATCH", blocks.batch.into()),
             ("BLOCK_ROWS", blocks.rows.into()),
             ("LEAF", blocks.leaf.into()),
-            ("TERMS", u64::from(blocks.rows) * u64::from(plan.rows_at_once)),
+            ("TERMS", u64::from(blocks.batch) * u64::from(plan.rows_at_once)),
             ("SUMS", sums(&plan.spec)),
             ("ROW_OCTETS", octets),
             ("SUMMED", plan.order.summed),
@@ -216,41 +219,64 @@ impl Text {
         self.line(format_args!("}}\n"));
     }
 
-    /// What the rows of a block add to the gradients of weight and bias: chains of LEAF rows, and a tree over these.
+    /// The octets of a strip, each with factors, summands and sums in variables of its own: drivers do not keep in registers what is
+    /// found by an index, and some do not compile it (case O2).
+    fn strip(&mut self, plan: &Plan, blocks: &Blocks) {
+        for k in 0..blocks.strip {
+            self.line(format_args!("var<private> channels_{k}: ChannelOctet;"));
+        }
+        self.line(format_args!("\n// Factors and summands of octet k of a strip."));
+        self.line(format_args!("fn strip_channels(k: u32) -> ChannelOctet {{"));
+        for k in 1..blocks.strip {
+            self.line(format_args!("    if (k == {k}u) {{\n        return channels_{k};\n    }}"));
+        }
+        self.line(format_args!("    return channels_0;\n}}\n"));
+        self.line(format_args!("// A strip begins with octet o."));
+        self.line(format_args!("fn begin_strip(row: Row, o: u32) {{"));
+        for k in 0..blocks.strip {
+            self.line(format_args!("    channels_{k} = channels_at(row, o + {k}u * TEAM);\n    clear_sums({k}u);"));
+        }
+        self.line(format_args!("}}\n\n// A strip of an ordinary row, from octet o."));
+        self.line(format_args!("fn ordinary_strip(row: Row, o: u32, scale: Scale, slope: Slope) {{"));
+        for k in 0..blocks.strip {
+            self.line(format_args!("    ordinary_octet(row, {k}u, o + {k}u * TEAM, scale, slope);"));
+        }
+        self.line(format_args!("}}\n"));
+        self.sums_of_block(plan, blocks);
+    }
+
+    /// What the rows of a block add to the gradients of weight and bias, for octet k of a strip: chains of LEAF rows, and a tree over
+    /// these.
     fn sums_of_block(&mut self, plan: &Plan, blocks: &Blocks) {
         let sums = sums_over_rows(&plan.spec);
         if !sums.is_empty() {
             self.add(part!("scratch_at"));
         }
         let leaves = u64::from(blocks.rows / blocks.leaf);
-        for (slot, _) in &sums {
-            self.join_levels(&format!("{slot}_"), leaves);
-            self.joined_levels_of_any(&format!("{slot}_"), leaves);
-            self.line(format_args!("var<private> {slot}_leaf: Octet;\n"));
+        for (k, (slot, _)) in (0..blocks.strip).flat_map(|k| sums.iter().map(move |sum| (k, sum))) {
+            self.join_levels(&format!("{slot}_{k}_"), leaves);
+            self.joined_levels_of_any(&format!("{slot}_{k}_"), leaves);
+            self.line(format_args!("var<private> {slot}_{k}_leaf: Octet;\n"));
         }
-        self.line(format_args!("fn clear_sums() {{"));
-        for (slot, _) in &sums {
-            self.line(format_args!("    {slot}_leaf = Octet(vec4<f32>(0.0), vec4<f32>(0.0));"));
-        }
-        self.line(format_args!("}}\n\n// Takes row `number` of the `rows` that a block has."));
-        self.line(format_args!("fn add_to_sums(number: u32, rows: u32, found: Gradients) {{"));
-        for (slot, term) in &sums {
-            self.line(format_args!("    {slot}_leaf += {term};"));
-        }
-        if !sums.is_empty() {
-            self.line(format_args!("    if (number % LEAF == LEAF - 1u || number == rows - 1u) {{"));
-            for (slot, _) in &sums {
-                self.line(format_args!("        join_{slot}_levels(number / LEAF, {slot}_leaf);"));
+        // What is done for the sums of octet k.
+        let mut for_each = |signature: &str, done: &dyn Fn(&str, &str, usize) -> String| {
+            self.line(format_args!("fn {signature} {{"));
+            for k in (0..blocks.strip).filter(|_| !sums.is_empty()) {
+                self.line(format_args!("    if (k == {k}u) {{"));
+                for (kind, (slot, term)) in sums.iter().enumerate() {
+                    self.line(format_args!("        {};", done(&format!("{slot}_{k}_"), term, kind)));
+                }
+                self.line(format_args!("    }}"));
             }
-            self.line(format_args!("        clear_sums();\n    }}"));
-        }
-        self.line(format_args!("}}\n\n// Leaves the sums of an octet of channels to the second dispatch."));
-        self.line(format_args!("fn keep_sums(team: Team, o: u32) {{"));
-        for (kind, (slot, _)) in sums.iter().enumerate() {
-            let at = format!("scratch_at(team.block, team.group, {kind}u, o)");
-            self.line(format_args!("    scratch[{at}] = joined_{slot}_levels((team.rows + LEAF - 1u) / LEAF);"));
-        }
-        self.line(format_args!("}}\n"));
+            self.line(format_args!("}}\n"));
+        };
+        for_each("clear_sums(k: u32)", &|sum, _, _| format!("{sum}leaf = Octet(vec4<f32>(0.0), vec4<f32>(0.0))"));
+        for_each("add_to_leaf(k: u32, found: Gradients)", &|sum, term, _| format!("{sum}leaf += {term}"));
+        for_each("join_leaf(k: u32, leaf: u32)", &|sum, _, _| format!("join_{sum}levels(leaf, {sum}leaf)"));
+        for_each("keep_sums(team: Team, k: u32, o: u32)", &|sum, _, kind| {
+            let leaves = "(team.rows + LEAF - 1u) / LEAF";
+            format!("scratch[scratch_at(team.block, team.group, {kind}u, o)] = joined_{sum}levels({leaves})")
+        });
     }
 
     /// Rounds and writes the sum of an octet of channels.

@@ -99,6 +99,8 @@ pub fn plan(plan: &Plan) -> Value {
             "count": blocks.count,
             "rows": blocks.rows,
             "team": blocks.team,
+            "batch": blocks.batch,
+            "strip": blocks.strip,
             "leaf": blocks.leaf,
         })),
         "reduction": plan.reduction.map(Reduction::name),
