@@ -13,8 +13,9 @@
 //           that have nothing.
 //
 // Work      Batches of BATCH rows, each in two steps:
-//           1. For each row: its scale, as the forward pass finds it (rms_norm.wgsl, layer_norm.wgsl), or as that saved it; then the
-//              slope (parts/row_slope.wgsl). WIDTH invocations share a row, or each has rows of its own.
+//           1. For each row: its scale, as the forward pass finds it (rms_norm.wgsl, layer_norm.wgsl), or as that saved it; and its
+//              slope (parts/row_slope.wgsl), in the same sweep where there is no mean (parts/terms_together.wgsl). WIDTH invocations
+//              share a row, or each has rows of its own.
 //           2. Each invocation takes STRIP octets of channels, all rows of the batch one after the other: a weight is loaded once,
 //              and what the rows add to its gradient stays in registers. Neighbouring octets in turn: an access for each of many
 //              rows in turn would miss every cache.
@@ -24,7 +25,13 @@
 // Numerics  f32 throughout. Sums over a row go in the order of src/plan/order.rs, sums over rows in that of src/plan/blocks.rs. Rows
 //           whose scale was rescued, or whose g is huge or tiny, are taken apart into fractions and exponents.
 
-// What step 2 needs of every row of the workgroup's batches.
+// What step 2 needs of a row.
+struct Terms {
+    scale: Scale,
+    slope: Slope,
+}
+
+// The same of every row of the workgroup's batches.
 var<workgroup> scales: array<Scale, TERMS>;
 var<workgroup> slopes: array<Slope, TERMS>;
 

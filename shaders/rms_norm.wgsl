@@ -22,7 +22,10 @@
 
 // The scale of a row. Called by all invocations of a workgroup.
 fn row_scale(slot: u32, invocation: u32, row: Row) -> Scale {
-    let squares = plain_sum(slot, invocation, row);
+    return scale_of_squares(slot, invocation, row, plain_sum(slot, invocation, row));
+}
+
+fn scale_of_squares(slot: u32, invocation: u32, row: Row, squares: f32) -> Scale {
     let mean = mean_of(squares, params.eps);
     let needed = needs_rescue(squares, mean.high);
     var scale = ordinary_scale(inverse_root(mean));

@@ -12,15 +12,10 @@ struct Loaded {
     s: Octet,
 }
 
-// What the slope of a row sums the products of.
-struct Term {
-    weighted: Octet,   // g
-    normalized: Octet, // x̂
-}
-
+// What the slope of a row sums the products of, in fractions and exponents.
 struct SplitTerm {
-    weighted: Split,
-    normalized: Split,
+    weighted: Split,   // g
+    normalized: Split, // x̂
 }
 
 // The gradients of an octet, and what its rows add to those of weight and bias.
@@ -31,9 +26,9 @@ struct Gradients {
     stored: Octet, // x̂ as the forward pass rounded it
 }
 
-fn slope_term(l: Loaded, c: ChannelOctet, scale: Scale) -> Term {
-    let n = normalized(value_of(l.x, l.z), scale);
-    return Term(cast_normalized(products_of(norm_gradient(l), c.w)), n);
+// g: the gradient of x̂.
+fn weighted_gradient(l: Loaded, c: ChannelOctet) -> Octet {
+    return cast_normalized(products_of(norm_gradient(l), c.w));
 }
 
 fn split_term(l: Loaded, c: ChannelOctet, scale: Scale) -> SplitTerm {

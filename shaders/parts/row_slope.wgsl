@@ -18,30 +18,39 @@ fn slope_needs_rescue(peak: u32) -> bool {
     return peak >= SLOPE_LARGEST || (peak != 0u && peak < SLOPE_SMALLEST);
 }
 
-// The slope of a row. Called by all invocations of a workgroup.
-fn row_slope(slot: u32, invocation: u32, row: Row, scale: Scale) -> Slope {
-    var peak = 0u;
-    for (var turn = 0u; turn < rolled(SLOPE_TURNS); turn++) {
-        let lane = turn / SLOPE_BLOCKS * WIDTH + invocation;
-        let block = turn % SLOPE_BLOCKS;
-        var along = Octet(vec4<f32>(0.0), vec4<f32>(0.0));
-        var level = along;
-        let end = min((block + 1u) * BLOCK, rolled(SLOPE_STEPS));
-        for (var step = block * BLOCK; step < end; step++) {
-            let o = step * OCTET_LANES + lane;
-            let term = slope_term(loaded_at(row, o), channels_at(row, o), scale);
-            peak = max(peak, max(largest_bits(term.weighted), far_bits(term)));
-            along += products_of(term.weighted, term.normalized);
-            level += term.weighted;
-        }
-        join_slope_block(slot, lane, block, along);
-        join_level(slot, lane, block, level);
+// What a block of a lane adds to the sums of a row, and the largest magnitude of g as bits.
+struct BlockSums {
+    squares: Octet, // of what is normalised, where its scale is found at the same time
+    along: Octet,   // of g · x̂, or g · x
+    level: Octet,   // of g
+    peak: u32,
+}
+
+fn slope_block(row: Row, lane: u32, block: u32, scale: Scale) -> BlockSums {
+    let zero = Octet(vec4<f32>(0.0), vec4<f32>(0.0));
+    var sums = BlockSums(zero, zero, zero, 0u);
+    let end = min((block + 1u) * BLOCK, rolled(SLOPE_STEPS));
+    for (var step = block * BLOCK; step < end; step++) {
+        let o = step * OCTET_LANES + lane;
+        let l = loaded_at(row, o);
+        let g = weighted_gradient(l, channels_at(row, o));
+        let x = slope_factor(l, scale);
+        sums.peak = max(sums.peak, max(largest_bits(g), far_bits(g, x)));
+        sums.squares += squares_for_scale(x);
+        sums.along += products_of(g, x);
+        sums.level += g;
     }
-    let mean_along = opaque_one(join_slope_lanes(slot, invocation) * INVERSE_LENGTH);
+    return sums;
+}
+
+// The slope of a row from the sums of its blocks, and the largest magnitude that this invocation saw. Called by all invocations of a
+// workgroup.
+fn slope_of_sums(slot: u32, invocation: u32, row: Row, scale: Scale, peak: u32) -> Slope {
+    let mean_along = slope_of_mean(opaque_one(join_slope_lanes(slot, invocation) * INVERSE_LENGTH), scale);
     let mean_level = opaque_one(joined_level(slot, invocation) * INVERSE_LENGTH);
     let largest = join_maxima(slot, invocation, peak);
     var slope = Slope(mean_along, 0, mean_level, 0, false);
-    let needed = scale.rescued || slope_needs_rescue(largest);
+    let needed = scale.rescued || is_extreme(scale) || slope_needs_rescue(largest);
     if (any_rescue(slot, invocation, needed && row.present)) {
         let rescued = rescued_slope(slot, invocation, row, scale);
         if (needed) {

@@ -1,5 +1,5 @@
 // The scale is made of all elements: none is far beyond it.
-fn far_bits(term: Term) -> u32 {
+fn far_bits(g: Octet, x: Octet) -> u32 {
     return 0u;
 }
 

@@ -1,7 +1,7 @@
 // The scale is made of the first SUMMED elements alone. Those behind them may be so far beyond it that x̂, or its product with g, is: then
 // the row is taken apart.
-fn far_bits(term: Term) -> u32 {
-    let far = max(largest_bits(term.normalized), largest_bits(products_of(term.weighted, term.normalized)));
+fn far_bits(g: Octet, x: Octet) -> u32 {
+    let far = max(largest_bits(x), largest_bits(products_of(g, x)));
     return select(0u, SLOPE_LARGEST, far >= SLOPE_LARGEST);
 }
 

@@ -2,8 +2,8 @@
 fn find_terms(team: Team, lane: u32, first: u32, end: u32, rows: u32) {
     for (var number = first + lane; number < rolled(min(end, team.rows)); number += TEAM) {
         let row = team_row(team, number, rows);
-        let scale = scale_of(0u, 0u, row);
-        scales[term_of(team, number)] = scale;
-        slopes[term_of(team, number)] = row_slope(0u, 0u, row, scale);
+        let terms = terms_of(0u, 0u, row);
+        scales[term_of(team, number)] = terms.scale;
+        slopes[term_of(team, number)] = terms.slope;
     }
 }

@@ -2,11 +2,10 @@
 fn find_terms(team: Team, lane: u32, first: u32, end: u32, rows: u32) {
     for (var number = first; number < end; number++) {
         let row = team_row(team, number, select(0u, rows, number < team.rows));
-        let scale = scale_of(team.slot, lane, row);
-        let slope = row_slope(team.slot, lane, row, scale);
+        let terms = terms_of(team.slot, lane, row);
         if (lane == 0u) {
-            scales[term_of(team, number)] = scale;
-            slopes[term_of(team, number)] = slope;
+            scales[term_of(team, number)] = terms.scale;
+            slopes[term_of(team, number)] = terms.slope;
         }
         release_lanes();
     }

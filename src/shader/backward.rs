@@ -1,5 +1,6 @@
 //! The two kernels of a backward pass.
 
+use super::alone::NAMED_LANES;
 use super::text::Text;
 use super::{Shader, bound_by, buffer_of, label, start};
 use crate::gate::Activation;
@@ -19,7 +20,14 @@ pub(crate) fn compose_backward(plan: &Plan, blocks: &Blocks) -> Shader {
     text.add(if spec.centered { part!("centered_at_mean") } else { part!("centered_not") });
     text.cast_normalized(spec);
     text.scale(plan);
-    text.add(if spec.backward.is_some_and(|backward| backward.saved_rstd) { part!("scale_saved") } else { part!("scale_found") });
+    let is_saved = spec.backward.is_some_and(|backward| backward.saved_rstd);
+    // Together, the scale is made of squares that are summed here.
+    let together = sums_values(spec) && !is_saved;
+    match (is_saved, together) {
+        (true, _) => text.add(part!("scale_saved")),
+        (false, false) => text.add(part!("scale_found")),
+        (false, true) => {}
+    }
     text.loaded(plan);
     text.add(part!("gradients"));
     text.add(if spec.statistics_length() < spec.group_length() { part!("summed_some") } else { part!("summed_all") });
@@ -27,10 +35,13 @@ pub(crate) fn compose_backward(plan: &Plan, blocks: &Blocks) -> Shader {
     let has_stream = spec.dtype_of(Slot::GradResidualOut).is_some();
     text.add(if has_stream { part!("stream_added") } else { part!("stream_none") });
     text.slope_lanes(plan);
+    text.add(if sums_values(spec) { part!("slope_of_value") } else { part!("slope_of_normalized") });
     text.add(part!("row_slope"));
+    text.slope_sums(plan, together);
     text.store_gradients(plan);
     text.strip(plan, blocks);
     text.add(include_str!("../../shaders/backward.wgsl"));
+    text.add(if together { part!("terms_together") } else { part!("terms_after") });
     text.add(if plan.is_alone { part!("terms_alone") } else { part!("terms_shared") });
     text.add(if blocks.batch == blocks.rows { part!("block_at_once") } else { part!("block_by_rows") });
     text.add(part!("entry_backward"));
@@ -85,6 +96,12 @@ fn sums_over_rows(spec: &NormSpec) -> Vec<(Slot, &'static str)> {
     all.into_iter().filter(|(slot, _)| spec.dtype_of(*slot).is_some()).collect()
 }
 
+/// Whether the sum for the slope of a row is of `g · x`, times the scale at the end, and not of `g · x̂`: where that is the same but for
+/// rounding, and both sums are over the same elements. (Products with a gate may be beyond f32 before they are scaled.)
+fn sums_values(spec: &NormSpec) -> bool {
+    !spec.centered && !spec.gates_input() && spec.statistics_length() == spec.group_length()
+}
+
 /// All elements of a row, in the lanes in which its squares are summed.
 fn whole(order: &Order) -> Order {
     Order { summed: order.hidden, ..*order }
@@ -131,6 +148,46 @@ impl Text {
             }
         }
         self.add(if centered { part!("level_of_mean") } else { part!("level_none") });
+    }
+
+    /// Adds up the sums of a row, some lanes at a time where one invocation does it; returns the largest magnitude of g as bits.
+    fn slope_sums(&mut self, plan: &Plan, together: bool) {
+        let mut sums = vec![("slope_", "along")];
+        sums.extend(plan.spec.centered.then_some(("level_", "level")));
+        sums.extend(together.then_some(("", "squares")));
+        let order = whole(&plan.order);
+        let named = if plan.is_alone { NAMED_LANES.min(order.octet_lanes()) } else { 0 };
+        for (lane, (name, _)) in (0..named).flat_map(|lane| sums.iter().map(move |sum| (lane, sum))) {
+            self.levels(&format!("{name}of_lane_{lane}_"), order.blocks());
+        }
+        self.line(format_args!("// Adds up the sums of a row; returns the largest magnitude of g that this invocation sees, as bits."));
+        self.line(format_args!("fn add_up_slope(slot: u32, invocation: u32, row: Row, scale: Scale) -> u32 {{"));
+        self.line(format_args!("    var peak = 0u;"));
+        if !plan.is_alone {
+            self.line(format_args!("    for (var turn = 0u; turn < rolled(SLOPE_TURNS); turn++) {{"));
+            self.line(format_args!("        let lane = turn / SLOPE_BLOCKS * WIDTH + invocation;"));
+            self.line(format_args!("        let block = turn % SLOPE_BLOCKS;"));
+            self.line(format_args!("        let sums = slope_block(row, lane, block, scale);"));
+            for (name, sum) in &sums {
+                self.line(format_args!("        join_{name}block(slot, lane, block, sums.{sum});"));
+            }
+            return self.line(format_args!("        peak = max(peak, sums.peak);\n    }}\n    return peak;\n}}\n"));
+        }
+        self.line(format_args!("    for (var first = 0u; first < rolled(OCTET_LANES); first += {named}u) {{"));
+        self.line(format_args!("        for (var block = 0u; block < rolled(SLOPE_BLOCKS); block++) {{"));
+        for lane in 0..named {
+            self.line(format_args!("            let sums_{lane} = slope_block(row, first + {lane}u, block, scale);"));
+            for (name, sum) in &sums {
+                self.line(format_args!("            join_{name}of_lane_{lane}_levels(block, sums_{lane}.{sum});"));
+            }
+            self.line(format_args!("            peak = max(peak, sums_{lane}.peak);"));
+        }
+        self.line(format_args!("        }}"));
+        for (lane, (name, _)) in (0..named).flat_map(|lane| sums.iter().map(move |sum| (lane, sum))) {
+            let pair = format!("pair_of(joined_{name}of_lane_{lane}_levels())");
+            self.line(format_args!("        {name}lane_pairs[first + {lane}u] = {pair};"));
+        }
+        self.line(format_args!("    }}\n    return peak;\n}}\n"));
     }
 
     /// What is read of an octet of a row: whole ones by wide accesses, the last by elements, zeros behind it.
