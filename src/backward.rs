@@ -166,6 +166,12 @@ impl NormSpec {
         slot.is_parameter_gradient() && self.backward.is_some_and(|backward| backward.accumulate)
     }
 
+    /// Whether the sum for the slope of a row is of `g · x`, times the scale at the end, and not of `g · x̂`: where that is the same but for
+    /// rounding, and the scale is made of the same elements. (Products with a gate may be beyond f32 before they are scaled.)
+    pub(crate) fn sums_values(&self) -> bool {
+        !self.centered && !self.gates_input() && self.statistics_length() == self.group_length()
+    }
+
     /// Whether sums over all rows are written.
     pub(crate) fn has_parameter_gradients(&self) -> bool {
         self.backward.is_some_and(|backward| backward.grad_weight.is_some() || backward.grad_bias.is_some())

@@ -68,6 +68,10 @@ fn every_block_has_room(plan: &Plan, caps: &Caps) -> Result<(), TestCaseError> {
     let rows = u64::from(blocks.rows);
     prop_assert!(rows.is_power_of_two() && blocks.leaf.is_power_of_two() && blocks.leaf <= blocks.rows);
     prop_assert_eq!(blocks.count, plan.rows.div_ceil(rows));
+    // Either all rows of a block are found before the first strip, or there is but one.
+    prop_assert!(blocks.strip >= 1);
+    let one_strip = u64::from(blocks.strip) * u64::from(blocks.team) * 8 >= plan.spec.group_length();
+    prop_assert!(blocks.batch == blocks.rows || (blocks.batch == 1 && one_strip), "{blocks:?}");
     for chunk in &plan.chunks {
         prop_assert_eq!(chunk.first_row % rows, 0);
         prop_assert_eq!(u64::from(chunk.params.first_block), chunk.first_row / rows);

@@ -22,8 +22,8 @@ struct SplitTerm {
 struct Gradients {
     input: Octet,
     gate: Octet,
-    norm: Octet,   // of the norm's result
-    stored: Octet, // x̂ as the forward pass rounded it
+    weight: Octet, // of the weight, what the row adds to it: that of the norm's result times x̂ as the forward pass rounded it
+    norm: Octet,   // of the norm's result, which the row adds to that of the bias
 }
 
 // g: the gradient of x̂.
@@ -64,7 +64,8 @@ fn ordinary_gradients(o: u32, l: Loaded, c: ChannelOctet, scale: Scale, slope: S
     let v = Octet(along_taken_off(g[0], s[0], slope), along_taken_off(g[1], s[1], slope));
     let grad = Octet(opaque(v[0] * scale.factor), opaque(v[1] * scale.factor));
     let stored = cast_normalized(n);
-    return Gradients(summed_with(input_gradient(grad, l), l.s), gate_gradient(grad, l, stored, c), d, stored);
+    let input = summed_with(input_gradient(grad, l), l.s);
+    return Gradients(input, gate_gradient(grad, l, stored, c), products_of(d, stored), d);
 }
 
 fn along_taken_off(g: vec4<f32>, n: vec4<f32>, slope: Slope) -> vec4<f32> {
@@ -91,7 +92,9 @@ fn rescued_gradients(o: u32, l: Loaded, c: ChannelOctet, scale: Scale, slope: Sl
     );
     let stored = cast_split(term.normalized);
     let input = summed_with(joined(input_gradient_split(grad, l)), l.s);
-    return Gradients(input, gate_gradient_split(grad, l, stored, c), joined(norm_gradient_split(l)), joined(stored));
+    // Behind a gate, the gradient of the norm's result may be beyond f32 where its product with x̂ is not.
+    let d = norm_gradient_split(l);
+    return Gradients(input, gate_gradient_split(grad, l, stored, c), joined(split_products(d, stored)), joined(d));
 }
 
 struct Difference {

@@ -77,35 +77,44 @@ fn peak_of_split(s: Split) -> u32 {
     return max(peak_of_four(s.low, s.low_exponent), peak_of_four(s.high, s.high_exponent));
 }
 
-// The same of a row that is taken apart: each sum at the size of its largest term.
+// The same of a row that is taken apart: a first sweep finds the largest terms, a second one sums each at the size of its largest. Both are
+// one text, for compilers take their time over it.
 fn rescued_slope(slot: u32, invocation: u32, row: Row, scale: Scale) -> Slope {
     var along_peak = 0u;
     var level_peak = 0u;
-    for (var step = 0u; step < rolled(SLOPE_STEPS * OCTET_LANES / WIDTH); step++) {
-        let o = step * WIDTH + invocation;
-        let term = split_term(loaded_at(row, o), channels_at(row, o), scale);
-        along_peak = max(along_peak, peak_of_split(split_products(term.weighted, term.normalized)));
-        level_peak = max(level_peak, peak_of_split(term.weighted));
-    }
-    along_peak = join_maxima(slot, invocation, along_peak);
-    level_peak = join_maxima(slot, invocation, level_peak);
-    let along_exponent = exponent_of_peak(along_peak);
-    let level_exponent = exponent_of_peak(level_peak);
-    release_lanes();
-    for (var turn = 0u; turn < rolled(SLOPE_TURNS); turn++) {
-        let lane = turn / SLOPE_BLOCKS * WIDTH + invocation;
-        let block = turn % SLOPE_BLOCKS;
-        var along = Octet(vec4<f32>(0.0), vec4<f32>(0.0));
-        var level = along;
-        let end = min((block + 1u) * BLOCK, rolled(SLOPE_STEPS));
-        for (var step = block * BLOCK; step < end; step++) {
-            let o = step * OCTET_LANES + lane;
-            let term = split_term(loaded_at(row, o), channels_at(row, o), scale);
-            along += scaled(split_products(term.weighted, term.normalized), along_exponent);
-            level += scaled(term.weighted, level_exponent);
+    var along_exponent = 0;
+    var level_exponent = 0;
+    for (var sweep = 0u; sweep < rolled(2u); sweep++) {
+        for (var turn = 0u; turn < rolled(SLOPE_TURNS); turn++) {
+            let lane = turn / SLOPE_BLOCKS * WIDTH + invocation;
+            let block = turn % SLOPE_BLOCKS;
+            var along = Octet(vec4<f32>(0.0), vec4<f32>(0.0));
+            var level = along;
+            let end = min((block + 1u) * BLOCK, rolled(SLOPE_STEPS));
+            for (var step = block * BLOCK; step < end; step++) {
+                let o = step * OCTET_LANES + lane;
+                let term = split_term(loaded_at(row, o), channels_at(row, o), scale);
+                let product = split_products(term.weighted, term.normalized);
+                if (sweep == 0u) {
+                    along_peak = max(along_peak, peak_of_split(product));
+                    level_peak = max(level_peak, peak_of_split(term.weighted));
+                } else {
+                    along += scaled(product, along_exponent);
+                    level += scaled(term.weighted, level_exponent);
+                }
+            }
+            if (sweep > 0u) {
+                join_slope_block(slot, lane, block, along);
+                join_level(slot, lane, block, level);
+            }
         }
-        join_slope_block(slot, lane, block, along);
-        join_level(slot, lane, block, level);
+        if (sweep == 0u) {
+            along_peak = join_maxima(slot, invocation, along_peak);
+            level_peak = join_maxima(slot, invocation, level_peak);
+            along_exponent = exponent_of_peak(along_peak);
+            level_exponent = exponent_of_peak(level_peak);
+            release_lanes();
+        }
     }
     var mean_along = opaque_one(join_slope_lanes(slot, invocation) * INVERSE_LENGTH);
     var mean_level = opaque_one(joined_level(slot, invocation) * INVERSE_LENGTH);

@@ -38,6 +38,10 @@ const GPU_GROUP: u64 = 128;
 const SOFTWARE_STRIP: u64 = 4;
 /// On a GPU rows of up to 16,384 channels are one strip then, and are read from memory once.
 const GPU_STRIP: u64 = 8;
+/// Where there is a gate, whose text is long.
+const GATED_STRIP: u64 = 4;
+/// Lanes of a register below which software drivers spell nothing out: SwiftShader takes a second for what lavapipe compiles in 0.1 s.
+const WIDE_REGISTER: u32 = 8;
 /// Bytes of workgroup memory for what a row of a batch needs: its scale and its slope.
 const TERM_BYTES: u64 = 48;
 /// The blocks of a backward pass.
@@ -172,7 +176,12 @@ impl Workgroup {
         let team = if is_alone { register } else { width };
         let wanted = force.workgroup.map_or(GPU_GROUP, u64::from) / team;
         let teams = if rung == Rung::Multi { wanted.max(2).min(most / team).max(1) } else { 1 };
-        let most_of_strip = if caps.kind == DeviceKind::Cpu { SOFTWARE_STRIP } else { GPU_STRIP };
+        let most_of_strip = match caps.kind {
+            DeviceKind::Cpu if caps.subgroup_max < WIDE_REGISTER => 1,
+            DeviceKind::Cpu => SOFTWARE_STRIP,
+            DeviceKind::Gpu if spec.gate.is_some() => GATED_STRIP,
+            DeviceKind::Gpu => GPU_STRIP,
+        };
         let strip = group_octets(spec).div_ceil(team).min(most_of_strip);
         Ok(Self { rung, reason, width: if is_alone { 1 } else { width }, is_alone, team, teams, strip })
     }

@@ -21,6 +21,9 @@ impl fmt::Display for Plan {
                 "  blocks   of {} rows, each by {} invocations; sums over rows in chains of {}, and a tree",
                 blocks.rows, blocks.team, blocks.leaf
             )?;
+            let octets = u64::from(blocks.strip) * u64::from(blocks.team);
+            let order = if blocks.batch == blocks.rows { "strip after strip" } else { "row after row" };
+            writeln!(f, "           in strips of {} channels, {order}", 8 * octets)?;
         }
         for line in definition(spec) {
             writeln!(f, "  norm     {line}")?;

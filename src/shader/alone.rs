@@ -5,7 +5,7 @@ use crate::plan::{Order, Plan, shares_channels};
 
 /// Lanes that are summed side by side, each by a name of its own: what a loop over them would cost, software drivers pay for every
 /// block. Four make a cache line of half types, and more take the driver long to compile.
-pub(super) const NAMED_LANES: u64 = 4;
+const NAMED_LANES: u64 = 4;
 
 impl Text {
     /// The lanes of a row: pairs of sums in an array, and the tree over them.

@@ -1,6 +1,5 @@
 //! The two kernels of a backward pass.
 
-use super::alone::NAMED_LANES;
 use super::text::Text;
 use super::{Shader, bound_by, buffer_of, label, start};
 use crate::gate::Activation;
@@ -8,6 +7,10 @@ use crate::groups::WeightOf;
 use crate::plan::{Binding, Blocks, Channels, Order, Plan, group_octets, sums};
 use crate::slot::Slot;
 use crate::spec::NormSpec;
+
+/// Lanes of a row's sums that one invocation adds up side by side, where strips are as long. Four gained nothing more, and took twice
+/// as long to compile.
+const SLOPE_LANES: u64 = 2;
 
 /// The kernel that finds the gradients of rows, and what each block adds to those of weight and bias.
 pub(crate) fn compose_backward(plan: &Plan, blocks: &Blocks) -> Shader {
@@ -22,7 +25,7 @@ pub(crate) fn compose_backward(plan: &Plan, blocks: &Blocks) -> Shader {
     text.scale(plan);
     let is_saved = spec.backward.is_some_and(|backward| backward.saved_rstd);
     // Together, the scale is made of squares that are summed here.
-    let together = sums_values(spec) && !is_saved;
+    let together = spec.sums_values() && !is_saved;
     match (is_saved, together) {
         (true, _) => text.add(part!("scale_saved")),
         (false, false) => text.add(part!("scale_found")),
@@ -35,9 +38,9 @@ pub(crate) fn compose_backward(plan: &Plan, blocks: &Blocks) -> Shader {
     let has_stream = spec.dtype_of(Slot::GradResidualOut).is_some();
     text.add(if has_stream { part!("stream_added") } else { part!("stream_none") });
     text.slope_lanes(plan);
-    text.add(if sums_values(spec) { part!("slope_of_value") } else { part!("slope_of_normalized") });
+    text.add(if spec.sums_values() { part!("slope_of_value") } else { part!("slope_of_normalized") });
     text.add(part!("row_slope"));
-    text.slope_sums(plan, together);
+    text.slope_sums(plan, blocks, together);
     text.store_gradients(plan);
     text.strip(plan, blocks);
     text.add(include_str!("../../shaders/backward.wgsl"));
@@ -92,14 +95,8 @@ pub(crate) fn compose_channels(plan: &Plan, blocks: &Blocks, channels: &Channels
 
 /// The sums over rows, by the number that each has in the scratch buffer: the slot, and what a row adds.
 fn sums_over_rows(spec: &NormSpec) -> Vec<(Slot, &'static str)> {
-    let all = [(Slot::GradWeight, "products_of(found.norm, found.stored)"), (Slot::GradBias, "found.norm")];
+    let all = [(Slot::GradWeight, "found.weight"), (Slot::GradBias, "found.norm")];
     all.into_iter().filter(|(slot, _)| spec.dtype_of(*slot).is_some()).collect()
-}
-
-/// Whether the sum for the slope of a row is of `g · x`, times the scale at the end, and not of `g · x̂`: where that is the same but for
-/// rounding, and both sums are over the same elements. (Products with a gate may be beyond f32 before they are scaled.)
-fn sums_values(spec: &NormSpec) -> bool {
-    !spec.centered && !spec.gates_input() && spec.statistics_length() == spec.group_length()
 }
 
 /// All elements of a row, in the lanes in which its squares are summed.
@@ -111,6 +108,13 @@ impl Text {
     fn slope_constants(&mut self, plan: &Plan, blocks: &Blocks) {
         let order = whole(&plan.order);
         let octets = group_octets(&plan.spec);
+        // The largest g of rows that are not taken apart, as bits. A gate on the input multiplies the gradient once more, and rows
+        // that are not scaled yet may be 2^20 times as large: there less is left to it.
+        let largest = match () {
+            () if plan.spec.gates_input() => 0x5d80_0000,
+            () if plan.spec.sums_values() => 0x6580_0000,
+            () => 0x6f80_0000,
+        };
         self.unsigned(&[
             ("TEAM", blocks.team.into()),
             ("STRIP", blocks.strip.into()),
@@ -125,8 +129,7 @@ impl Text {
             ("WHOLE_OCTETS", order.whole_octets()),
             ("SLOPE_STEPS", order.steps()),
             ("SLOPE_BLOCKS", order.blocks()),
-            // A gate on the input multiplies the gradient once more: there less is left to it.
-            ("SLOPE_LARGEST", if plan.spec.gates_input() { 0x5d80_0000 } else { 0x6f80_0000 }),
+            ("SLOPE_LARGEST", largest),
             ("SLOPE_SMALLEST", if plan.spec.gates_input() { 0x2b80_0000 } else { 0x1f80_0000 }),
             ("SLOPE_TURNS", order.blocks() * order.octet_lanes().div_ceil(plan.width.into())),
         ]);
@@ -151,16 +154,18 @@ impl Text {
     }
 
     /// Adds up the sums of a row, some lanes at a time where one invocation does it; returns the largest magnitude of g as bits.
-    fn slope_sums(&mut self, plan: &Plan, together: bool) {
+    fn slope_sums(&mut self, plan: &Plan, blocks: &Blocks, together: bool) {
         let mut sums = vec![("slope_", "along")];
         sums.extend(plan.spec.centered.then_some(("level_", "level")));
         sums.extend(together.then_some(("", "squares")));
         let order = whole(&plan.order);
-        let named = if plan.is_alone { NAMED_LANES.min(order.octet_lanes()) } else { 0 };
+        let named = if plan.is_alone { SLOPE_LANES.min(order.octet_lanes()).min(blocks.strip.into()) } else { 0 };
         for (lane, (name, _)) in (0..named).flat_map(|lane| sums.iter().map(move |sum| (lane, sum))) {
             self.levels(&format!("{name}of_lane_{lane}_"), order.blocks());
         }
-        self.line(format_args!("// Adds up the sums of a row; returns the largest magnitude of g that this invocation sees, as bits."));
+        self.line(format_args!(
+            "// Adds up the sums of a row; returns the largest magnitude of g that this invocation sees, as bits."
+        ));
         self.line(format_args!("fn add_up_slope(slot: u32, invocation: u32, row: Row, scale: Scale) -> u32 {{"));
         self.line(format_args!("    var peak = 0u;"));
         if !plan.is_alone {

@@ -28,6 +28,9 @@ use crate::values::Values;
 /// 2 for what is left of sums and products.
 const SLOPE_ULP: f64 = 8.0;
 
+/// The largest scale of rows that are not taken apart, where products are summed before they are scaled.
+const LARGEST_RSTD: f64 = 1_048_576.0;
+
 /// The gradients that a backward pass writes.
 const GRADIENTS: [Slot; 4] = [Slot::Output, Slot::GradGate, Slot::GradWeight, Slot::GradBias];
 
@@ -125,7 +128,9 @@ impl Doubt {
         if self.may_flush {
             let of_weight = if element.weight.abs() < MIN_NORMAL { element.grad_norm.abs() } else { 0.0 };
             let of_input = row.along_size * row.rstd.max(1.0);
-            slack += row.rstd * MIN_NORMAL * (2.0 + normalized + of_weight + of_input);
+            // Products of g and x are summed before they are scaled, in rows whose scale is at most 2^20.
+            let of_products = if rows.spec.sums_values() { row.rstd.clamp(1.0, LARGEST_RSTD) } else { 1.0 };
+            slack += row.rstd * MIN_NORMAL * (2.0 + normalized * of_products + of_weight + of_input);
         }
         Grad { truth: row.grad_value(i), scale, slack }
     }
@@ -133,7 +138,11 @@ impl Doubt {
 
 /// The largest `g` of rows that are not taken apart, within a factor of two.
 fn ordinary_gradients(spec: &NormSpec) -> std::ops::Range<f64> {
-    if spec.gates_input() { 2f64.powi(-41)..2f64.powi(61) } else { 2f64.powi(-65)..2f64.powi(97) }
+    match () {
+        () if spec.gates_input() => 2f64.powi(-41)..2f64.powi(61),
+        () if spec.sums_values() => 2f64.powi(-65)..2f64.powi(77),
+        () => 2f64.powi(-65)..2f64.powi(97),
+    }
 }
 
 /// The size at which `x̂` may be off: in a LayerNorm the mean may be so by a share of the row's deviation.
