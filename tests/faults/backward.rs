@@ -36,12 +36,7 @@ pub(crate) const FAULTS: &[Fault] = &[
         "channels_0 = channels_at(row, 0u);",
         "backward: plain, 96 f32",
     ),
-    fault(
-        "a strip that is not gone on from",
-        "let o = strip * STRIP * TEAM + lane;",
-        "let o = lane;",
-        "backward: plain, 4096 f32",
-    ),
+    fault("a strip that is not gone on from", "let o = strip * STRIP * TEAM + lane;", "let o = lane;", "backward: 4096 f32"),
     fault("a slope without the row's scale", "opaque_one(mean * scale.factor)", "mean", "backward: plain, 96 f32"),
     fault(
         "no rescue of rows whose scale is extreme",
@@ -102,7 +97,7 @@ pub(crate) const FAULTS: &[Fault] = &[
         "no rescue of huge gradients",
         "return peak >= SLOPE_LARGEST ||",
         "return false ||",
-        "backward: plain f32, the largest gradients, eps 0",
+        "backward: layer norm f32, the largest gradients, eps 0",
     ),
     fault(
         "elements behind what is summed are summed",
