@@ -3,6 +3,9 @@
 import { element } from "./dom.js";
 import { number } from "./format.js";
 
+/** Narrower than this, numbers are shorter. */
+const NARROW = "(max-width: 30rem)";
+
 /** Which steps are a number for each channel, and whether such numbers may be negative. */
 const ROWS = { x: true, deviations: true, squares: false, quotient: true, y: true, difference: true };
 
@@ -21,7 +24,7 @@ export function scales(norms) {
     meanSquare: mean,
     plusEps: mean,
     quotient: over((norm) => norm.quotient),
-    y: over((norm) => norm.y),
+    y: over((norm) => [...norm.y, ...norm.quotient]),
   };
 }
 
@@ -35,18 +38,20 @@ export function drawSteps(panel, norm, scale, marks = {}) {
     item.append(
       signed === undefined
         ? scalar(norm[step], scale[step], step === "plusEps" ? norm.meanSquare : null, step === "mean")
-        : row(item, norm[step], scale[step], signed, marks[step] ?? []),
+        : row(item, norm[step], scale[step], signed, marks[step] ?? [], step === "y" ? norm.quotient : []),
     );
   }
 }
 
-function row(item, values, scale, signed, marks) {
+/** A number for each channel; `outlines` are drawn around the bars, to compare. */
+function row(item, values, scale, signed, marks, outlines) {
+  const digits = (matchMedia(NARROW).matches ? 3 : 4) - (values.length > 6 ? 1 : 0);
   const cells = values.map((value, i) =>
     element(
       "li",
       { class: marks[i] ? "marked" : null },
-      element("span", { class: "area", "aria-hidden": "true" }, bar(value, scale)),
-      element("span", { class: "value" }, number(value)),
+      element("span", { class: "area", "aria-hidden": "true" }, bar(value, scale), i in outlines ? bar(outlines[i], scale, "outline") : null),
+      element("span", { class: "value" }, breakable(number(value, digits))),
       marks[i] ? element("span", { class: "mark" }, marks[i]) : null,
     ),
   );
@@ -59,19 +64,23 @@ function row(item, values, scale, signed, marks) {
   );
 }
 
+/** With a place to break before the power of ten. */
+function breakable(text) {
+  const [digits, power] = text.split("e");
+  return power === undefined ? [text] : [digits, element("wbr"), `e${power}`];
+}
+
 /** One number: a bar from the left, or from the middle; the part beyond `before` in another colour. */
 function scalar(value, scale, before, signed) {
   const track = element("span", { class: signed ? "track signed" : "track", "aria-hidden": "true" }, bar(before ?? value, scale));
   if (before !== null) {
-    const added = bar(value - before, scale);
-    added.classList.add("added");
-    track.append(added);
+    track.append(bar(value - before, scale, "added"));
   }
   return element("div", { class: "plot single" }, track, element("span", { class: "value" }, number(value, 6)));
 }
 
-function bar(value, scale) {
-  const node = element("span", { class: value < 0 ? "bar down" : "bar" });
+function bar(value, scale, kind = "") {
+  const node = element("span", { class: `bar ${value < 0 ? "down" : ""} ${kind}` });
   const size = Number.isFinite(value) ? Math.min(Math.abs(value) / scale, 1) : 1;
   if (value === 0 || scale === 0 || Number.isNaN(value)) node.hidden = true;
   else node.style.setProperty("--size", size);

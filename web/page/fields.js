@@ -125,8 +125,8 @@ export class Fields {
       "tr",
       {},
       element("th", { scope: "row" }, String(index + 1)),
-      element("td", {}, x, problem),
-      element("td", { class: "slide" }, slider),
+      element("td", {}, x),
+      element("td", { class: "slide" }, slider, problem),
       element("td", {}, weight),
     );
     return row;

@@ -13,8 +13,14 @@ const NORMS = [
 ];
 const COPY = { op: "copy", label: "Copy" };
 const METRICS = {
-  share: { title: "Share of the copy’s speed, %", of: ({ share }) => share * 100, text: ({ share }) => percent(share) },
-  gbps: { title: "Speed, GB/s", of: ({ gbps }) => gbps, text: ({ bytes, us_batch }) => gigabytes(bytes, us_batch) },
+  share: {
+    title: "Share of the copy’s speed, %",
+    of: ({ share }) => share * 100,
+    text: ({ share }) => percent(share),
+    // The copy is the same line in every group.
+    reference: { value: 100, label: "copy" },
+  },
+  gbps: { title: "Speed, GB/s", of: ({ gbps }) => gbps, text: ({ bytes, us_batch }) => gigabytes(bytes, us_batch), reference: null },
 };
 
 export class Measure {
@@ -128,7 +134,7 @@ export class Measure {
     const measured = this.#results.filter(({ error }) => !error);
     const dtypes = [...new Set(measured.map(({ dtype }) => dtype))];
     const charts = dtypes.map((dtype) => {
-      const of = measured.filter((result) => result.dtype === dtype);
+      const of = measured.filter((result) => result.dtype === dtype && !(metric.reference && result.op === COPY.op));
       const names = [...new Set(of.map(({ rows, hidden }) => shapeName([rows, hidden])))];
       const groups = names.map((label) => ({
         label,
@@ -136,7 +142,7 @@ export class Measure {
           .filter(({ rows, hidden }) => shapeName([rows, hidden]) === label)
           .map((result) => ({ series: result.op, label: labelOf(result.op), value: metric.of(result), text: metric.text(result) })),
       }));
-      return barChart({ name: `${metric.title}, ${dtype}`, unit: metric.title, groups, width });
+      return barChart({ name: `${metric.title}, ${dtype}`, unit: metric.title, groups, reference: metric.reference, width });
     });
     $("measure-charts").replaceChildren(...charts);
   }
@@ -158,7 +164,7 @@ function tableRow(result) {
     bytes(result.bytes),
     grouped(result.parameters ?? 0),
   ];
-  return element("tr", {}, heads, cells.map((text) => element("td", { class: "n" }, text)));
+  return element("tr", { class: op }, heads, cells.map((text) => element("td", { class: "n" }, text)));
 }
 
 function labelOf(op) {
@@ -166,7 +172,7 @@ function labelOf(op) {
 }
 
 function shapeName([rows, hidden]) {
-  return `${grouped(rows)} × ${grouped(hidden)}`;
+  return `${rows} × ${hidden}`;
 }
 
 /** The smallest step of the browser's clock that is seen in a few, in milliseconds. */

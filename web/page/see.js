@@ -59,7 +59,7 @@ export class See {
     const layer = steps(asked.x, asked.weight, eps, true);
     if (!this.#gpu) {
       this.#draw(asked, rms, layer, "by float64");
-      return this.#agree("without a GPU, the result is float64 too.");
+      return this.#agree("So is y, without a GPU.");
     }
     const answers = Promise.all([this.#run(asked, "torch"), this.#run(asked, "layer-norm")]);
     const patience = new Promise((resolve) => setTimeout(resolve, PATIENCE_MS));
