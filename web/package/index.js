@@ -57,14 +57,14 @@ function only_here(key, how) {
 export class Gpu {
   #gpu;
 
-  constructor(key, gpu, { adapter, has_subgroups }) {
+  constructor(key, gpu, browser) {
     only_here(key, "Gpu.open");
     this.#gpu = gpu;
-    this.adapter = Object.freeze(adapter);
+    this.adapter = Object.freeze(browser.adapter);
     this.features = Object.freeze(gpu.features());
     this.limits = Object.freeze(gpu.limits());
     this.reduction = gpu.uses_subgroups() ? "subgroups" : "workgroup memory";
-    this.reduction_note = note(gpu.uses_subgroups(), has_subgroups);
+    this.reduction_note = note(gpu.uses_subgroups(), browser.has_subgroups);
   }
 
   static async open({ wasm, self_test = true, ...rest } = {}) {

@@ -3,6 +3,7 @@
 //   node verify.mjs [--full] [--only TEXT] [--json=FILE]
 
 import { writeFileSync } from "node:fs";
+import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
 import { bare_page, here, launch, serve } from "./browser.mjs";
 
@@ -11,27 +12,27 @@ const { values: options } = parseArgs({
 });
 /** Cases that a page is asked for in one call. */
 const AT_ONCE = 8;
-/** Pages that run cases at the same time, each on a device of its own. */
-const PAGES = 2;
+/** Browsers that run cases at the same time: pages of one would share the process in which kernels are compiled. */
+const BROWSERS = Math.min(availableParallelism(), 4);
 const DTYPES = ["f32", "f16", "bf16", "i8", "f8e4m3"];
 
 const is_wrong = ({ status }) => status === "failed" || status === "broken";
 
 async function run() {
   const server = await serve({ "/package/": here("../package/"), "/test/": here("./") });
-  const browser = await launch();
+  const browsers = await Promise.all(Array.from({ length: BROWSERS }, () => launch()));
   try {
     const start = performance.now();
-    const pages = await Promise.all(Array.from({ length: PAGES }, () => open(browser, server.url)));
+    const pages = await Promise.all(browsers.map((browser) => open(browser, server.url)));
     const adapter = await pages[0].evaluate(() => {
       const { adapter, features, reduction, reduction_note, limits } = window.gpu;
       return { ...adapter, features, reduction, reduction_note, limits };
     });
     const list = await chosen(pages[0]);
     const reports = await all(pages, list);
-    return { browser: `Chromium ${browser.version()}`, adapter, seconds: (performance.now() - start) / 1e3, reports };
+    return { browser: `Chromium ${browsers[0].version()}`, adapter, seconds: (performance.now() - start) / 1e3, reports };
   } finally {
-    await browser.close();
+    await Promise.all(browsers.map((browser) => browser.close()));
     server.close();
   }
 }
@@ -74,16 +75,21 @@ async function all(pages, list) {
       }, list.slice(first, first + AT_ONCE));
       found.forEach((report, index) => (reports[first + index] = report));
       done += found.length;
-      if (process.stderr.isTTY) {
-        process.stderr.write(`\r${done} of ${list.length} cases`);
-      }
+      progress(done, list.length);
     }
   };
   await Promise.all(pages.map(work));
-  if (process.stderr.isTTY) {
-    process.stderr.write("\r\x1b[K");
-  }
   return reports;
+}
+
+/** One line that changes on a terminal; elsewhere a line now and then. */
+function progress(done, all) {
+  const line = `${done} of ${all} cases`;
+  if (process.stderr.isTTY) {
+    process.stderr.write(done === all ? "\r\x1b[K" : `\r${line}`);
+  } else if (done % (AT_ONCE * 16) === 0) {
+    process.stderr.write(`${line}\n`);
+  }
 }
 
 function table(reports) {
