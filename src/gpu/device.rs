@@ -1,7 +1,9 @@
 //! Devices: opened by the library, or the caller's.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+#[cfg(not(target_arch = "wasm32"))]
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use super::adapter::{self, Adapter};
