@@ -79,10 +79,11 @@ function show(reports) {
   const kinds = [...new Set(reports.map(({ kind }) => kind))];
   $("check-kinds").replaceChildren(...kinds.map((kind) => countsRow(kind, reports.filter((report) => report.kind === kind))));
   $("check-total").replaceChildren(countsRow("All", reports));
-  const dtypes = [...new Set(reports.map(({ dtype }) => dtype))];
+  const compared = reports.filter(({ elements }) => elements > 0);
+  const dtypes = [...new Set(compared.map(({ dtype }) => dtype))];
   $("check-worst").replaceChildren(
     ...dtypes.map((dtype) => {
-      const of = reports.filter((report) => report.dtype === dtype);
+      const of = compared.filter((report) => report.dtype === dtype);
       const worst = of.reduce((most, report) => (report.worst_ulp > most.worst_ulp ? report : most));
       return element(
         "tr",
@@ -109,6 +110,7 @@ function countsRow(name, reports) {
     cell(passed, "passed"),
     cell(failed, "failed"),
     cell(skipped, "skipped"),
+    cell(reports.reduce((sum, { elements }) => sum + elements, 0), "elements"),
   );
 }
 

@@ -52,3 +52,7 @@ export function deviceName({ adapter }) {
   const byParts = [adapter.vendor, adapter.architecture].filter(Boolean).join(" ");
   return adapter.description || adapter.name || byParts || "an adapter that the browser does not name";
 }
+
+export function reductionName({ reduction }) {
+  return reduction === "subgroups" ? "by subgroups" : `in ${reduction}`;
+}

@@ -1,6 +1,6 @@
 // "This GPU": what the browser says of it, and what the library makes of that.
 
-import { $, element } from "./dom.js";
+import { $, element, reductionName } from "./dom.js";
 import { bytes, grouped } from "./format.js";
 
 /** Shows the facts of an open GPU, with `times` of the page in milliseconds by name. */
@@ -10,8 +10,8 @@ export function showFacts(gpu, times) {
   const facts = [
     ["Adapter", adapter.description || adapter.name || unnamed],
     ["Vendor and architecture", [adapter.vendor, adapter.architecture].filter(Boolean).join(", ") || unnamed],
-    ["Features in use", gpu.features.join(", ") || "none; none is needed"],
-    ["Reduction", `in ${gpu.reduction}${gpu.reduction_note ? `. ${gpu.reduction_note}` : ""}`.replace("in subgroups", "by subgroups")],
+    ["Optional features in use", gpu.features.join(", ") || "none; none is needed"],
+    ["Reduction", reductionName(gpu) + (gpu.reduction_note ? `; ${gpu.reduction_note}` : "")],
     ["Largest binding", bytes(limits.max_binding)],
     ["Largest buffer", bytes(limits.max_buffer)],
     ["Invocations a workgroup", grouped(limits.max_invocations)],

@@ -1,7 +1,7 @@
 // Opens the GPU and hands it to the sections.
 
 import { Check } from "./check.js";
-import { $, deviceName } from "./dom.js";
+import { $, deviceName, reductionName } from "./dom.js";
 import { showFacts } from "./facts.js";
 import { Measure } from "./measure.js";
 import { See } from "./see.js";
@@ -16,7 +16,7 @@ try {
   const start = performance.now();
   const gpu = await library.Gpu.open();
   const times = { "Opened and self-tested in": performance.now() - start };
-  $("device").textContent = `${deviceName(gpu)}, reduction ${gpu.reduction === "subgroups" ? "by subgroups" : `in ${gpu.reduction}`}`;
+  $("device").textContent = `${deviceName(gpu)}, reduction ${reductionName(gpu)}`;
   $("device").classList.add("open");
   showFacts(gpu, times);
   see.use(library, gpu);

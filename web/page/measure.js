@@ -9,7 +9,7 @@ const SHAPES = [[1, 4096], [64, 4096], [4096, 4096], [8192, 128], [32, 16384]];
 const CHOSEN = 3;
 const NORMS = [
   { op: "rms_norm", label: "RMSNorm", preset: "torch" },
-  { op: "layer_norm", label: "LayerNorm", preset: "layer-norm" },
+  { op: "layer_norm", label: "LayerNorm", preset: "layer_norm" },
 ];
 const COPY = { op: "copy", label: "Copy" };
 const METRICS = {

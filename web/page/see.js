@@ -61,7 +61,7 @@ export class See {
       this.#draw(asked, rms, layer, "by float64");
       return this.#agree("So is y, without a GPU.");
     }
-    const answers = Promise.all([this.#run(asked, "torch"), this.#run(asked, "layer-norm")]);
+    const answers = Promise.all([this.#run(asked, "torch"), this.#run(asked, "layer_norm")]);
     const patience = new Promise((resolve) => setTimeout(resolve, PATIENCE_MS));
     try {
       if (!(await Promise.race([answers, patience]))) this.#draw(asked, rms, layer, "by float64, the GPU’s follows");
@@ -97,7 +97,7 @@ export class See {
     const norm = this.#gpu.norm({ hidden: x.length, eps, preset, dtype });
     try {
       const operands = { input: stored(x), weight: stored(weight) };
-      if (preset === "layer-norm") operands.bias = stored(x.map(() => 0));
+      if (preset === "layer_norm") operands.bias = stored(x.map(() => 0));
       const { output } = await norm.run(operands);
       return Array.from(dtype === "f32" ? output : from_bits(dtype, output));
     } finally {
