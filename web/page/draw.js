@@ -55,7 +55,7 @@ function row(item, values, scale, signed, marks, outlines) {
       marks[i] ? element("span", { class: "mark" }, marks[i]) : null,
     ),
   );
-  const top = element("span", { class: "top" }, signed && scale > 0 ? `±${number(scale, 3)}` : number(scale, 3));
+  const top = scale > 0 ? element("span", { class: "top" }, `${signed ? "±" : ""}${number(scale, 3)}`) : null;
   return element(
     "div",
     { class: signed ? "plot signed" : "plot" },
