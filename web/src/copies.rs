@@ -38,7 +38,13 @@ impl Copy {
         for kernel in &KERNELS {
             let copy = Self::new(gpu, &buffers, kernel.of(bytes, gpu.caps().max_workgroups), 2 * bytes);
             for _ in 0..TRIES {
-                let time = clock.time(|pass| Ok(copy.record(pass))).await?.whole;
+                let time = clock
+                    .time(|pass| {
+                        copy.record(pass);
+                        Ok(())
+                    })
+                    .await?
+                    .whole;
                 if fastest.as_ref().is_none_or(|(before, _)| time < *before) {
                     fastest = Some((time, copy.clone()));
                 }
@@ -61,10 +67,8 @@ impl Copy {
             compilation_options: wgpu::PipelineCompilationOptions::default(),
             cache: None,
         });
-        let entries = [0, 1].map(|binding| wgpu::BindGroupEntry {
-            binding,
-            resource: buffers[binding as usize].as_entire_binding(),
-        });
+        let entries =
+            [0, 1].map(|binding| wgpu::BindGroupEntry { binding, resource: buffers[binding as usize].as_entire_binding() });
         let bind_group = device.create_bind_group(&wgpu::BindGroupDescriptor {
             label: Some("copy"),
             layout: &pipeline.get_bind_group_layout(0),

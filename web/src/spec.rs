@@ -81,9 +81,9 @@ pub fn from_js(object: &JsValue) -> Result<NormSpec> {
         (_, Some(dtype)) => spec.gate_output(dtype),
         _ => spec,
     };
-    match fields.text("activation", "an activation's name")?.map(|name| name.parse::<Activation>()).transpose()? {
-        Some(Activation::Sigmoid) => spec = spec.sigmoid(),
-        _ => {}
+    let activation = fields.text("activation", "an activation's name")?.map(|name| name.parse::<Activation>()).transpose()?;
+    if activation == Some(Activation::Sigmoid) {
+        spec = spec.sigmoid();
     }
     if fields.flag("rstd")? == Some(true) {
         spec = spec.rstd();

@@ -35,11 +35,8 @@ pub const KERNELS: [CopyKernel; 9] = [
     CopyKernel::new("vec4<u32>", 16, 256, 4),
 ];
 /// Those of devices on which norms go by 64-bit words.
-pub const LONG_KERNELS: [CopyKernel; 3] = [
-    CopyKernel::new("vec2<u64>", 16, 32, 4),
-    CopyKernel::new("vec2<u64>", 16, 256, 1),
-    CopyKernel::new("vec2<u64>", 16, 256, 4),
-];
+pub const LONG_KERNELS: [CopyKernel; 3] =
+    [CopyKernel::new("vec2<u64>", 16, 32, 4), CopyKernel::new("vec2<u64>", 16, 256, 1), CopyKernel::new("vec2<u64>", 16, 256, 4)];
 
 impl CopyKernel {
     const fn new(element: &'static str, access: u64, size: u64, each: u64) -> Self {

@@ -2,7 +2,7 @@
 
 use super::super::case::{Arrangement, Case, Lowered, Twin};
 use super::super::data::{Regime, Weights};
-use super::{List, HIDDEN};
+use super::{HIDDEN, List};
 use crate::dtype::DType;
 use crate::plan::{Access, Force, Rung};
 use crate::spec::NormSpec;
