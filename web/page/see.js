@@ -16,8 +16,10 @@ export class See {
   #package = null;
   #gpu = null;
   #fields = new Fields();
-  #running = false;
-  #again = false;
+  #isValid = false;
+  #computing = false;
+  /** The row that goes through the GPU next. */
+  #waiting = null;
   #firstResult;
 
   constructor() {
@@ -37,43 +39,58 @@ export class See {
     this.#update();
   }
 
-  /** One at a time, and what came last in the end. */
-  async #update() {
-    this.#again = true;
-    if (this.#running) return;
-    this.#running = true;
-    while (this.#again) {
-      this.#again = false;
-      await this.#compute();
+  /** Judges at once what was typed; the GPU follows. */
+  #update() {
+    const asked = this.#fields.read();
+    this.#isValid = asked !== null && this.#judgeEps(asked);
+    $("norms").classList.toggle("stale", !this.#isValid);
+    if (!this.#isValid) {
+      this.#waiting = null;
+      this.#agree("The steps above are of the last row without errors.");
+      return;
     }
-    this.#running = false;
+    const eps = Math.fround(asked.eps);
+    const row = { asked, rms: steps(asked.x, asked.weight, eps, false), layer: steps(asked.x, asked.weight, eps, true) };
+    if (this.#gpu) {
+      this.#waiting = row;
+      this.#compute();
+    } else {
+      this.#draw(row, "by float64");
+      this.#agree("So is y, without a GPU.");
+    }
   }
 
+  /** Rows go through the GPU one at a time; of those that wait, the last. */
   async #compute() {
-    const asked = this.#fields.read();
-    const judged = asked && this.#judgeEps(asked);
-    $("norms").classList.toggle("stale", !judged);
-    if (!judged) return this.#agree("The steps above are of the last row without errors.");
-    const eps = Math.fround(asked.eps);
-    const rms = steps(asked.x, asked.weight, eps, false);
-    const layer = steps(asked.x, asked.weight, eps, true);
-    if (!this.#gpu) {
-      this.#draw(asked, rms, layer, "by float64");
-      return this.#agree("So is y, without a GPU.");
+    if (this.#computing) return;
+    this.#computing = true;
+    while (this.#waiting) {
+      const row = this.#waiting;
+      this.#waiting = null;
+      await this.#answer(row);
     }
+    this.#computing = false;
+  }
+
+  async #answer(row) {
+    const { asked, rms, layer } = row;
     const answers = Promise.all([this.#run(asked, "torch"), this.#run(asked, "layer_norm")]);
     const patience = new Promise((resolve) => setTimeout(resolve, PATIENCE_MS));
+    let [by, said] = ["by the GPU", ""];
     try {
-      if (!(await Promise.race([answers, patience]))) this.#draw(asked, rms, layer, "by float64, the GPU’s follows");
+      if (!(await Promise.race([answers, patience]))) this.#draw(row, "by float64, the GPU’s follows");
       const [byRms, byLayer] = await answers;
-      this.#draw(asked, { ...rms, y: byRms }, { ...layer, y: byLayer }, "by the GPU");
-      this.#agree(agreement(asked, rms.y, byRms, layer.y, byLayer));
+      said = agreement(asked, rms.y, byRms, layer.y, byLayer);
+      row = { asked, rms: { ...rms, y: byRms }, layer: { ...layer, y: byLayer } };
       this.#firstResult();
-      if ($("kernel").open) this.#showKernel();
     } catch (error) {
-      this.#draw(asked, rms, layer, "by float64");
-      this.#agree(error.message);
+      [by, said] = ["by float64", error.message];
     }
+    // What was typed since may be refused: then that is what is said.
+    if (!this.#isValid) return;
+    this.#draw(row, by);
+    this.#agree(said);
+    this.#showKernel();
   }
 
   /** Lets the library judge eps; without a GPU, by its rule. */
@@ -105,7 +122,7 @@ export class See {
     }
   }
 
-  #draw(asked, rms, layer, by) {
+  #draw({ asked, rms, layer }, by) {
     const scale = scales([rms, layer]);
     const difference = rms.y.map((value, i) => value - layer.y[i]);
     const marks = (norm) => ({ squares: squareMarks(norm.squares, asked.dtype) });
