@@ -69,6 +69,7 @@ impl NormSpec {
     /// spec.validate()?;
     /// # Ok::<(), wgpu_rmsnorm::Error>(())
     /// ```
+    #[inline(never)]
     pub const fn gate_input(mut self, dtype: DType) -> Self {
         self.gate = Some(Gate { dtype, order: AddOrder::Before, rounded: false });
         self
@@ -84,6 +85,7 @@ impl NormSpec {
     /// assert!(spec.gate.unwrap().rounded);
     /// assert!(!NormSpec::torch(128, 1e-6).gate_output(DType::F32).gate.unwrap().rounded);
     /// ```
+    #[inline(never)]
     pub const fn gate_output(mut self, dtype: DType) -> Self {
         let rounded = !matches!(self.cast, CastOrder::AfterWeight);
         self.gate = Some(Gate { dtype, order: AddOrder::After, rounded });

@@ -25,6 +25,7 @@ impl NormSpec {
     /// assert_eq!(reference::norm(&spec, &Inputs::new(&[2.0f32, 2.0, 5.0, 5.0]))?, [1.0, 1.0, 1.0, 1.0]);
     /// # Ok::<(), wgpu_rmsnorm::Error>(())
     /// ```
+    #[inline(never)]
     pub const fn groups(mut self, groups: u64) -> Self {
         (self.groups, self.weight_of) = (groups, WeightOf::Row);
         self
@@ -42,6 +43,7 @@ impl NormSpec {
     /// let spec = NormSpec::llama(32 * 128, 1e-6).heads(32);
     /// assert_eq!((spec.group_length(), spec.length_of(Slot::Weight)), (128, 128));
     /// ```
+    #[inline(never)]
     pub const fn heads(mut self, heads: u64) -> Self {
         (self.groups, self.weight_of) = (heads, WeightOf::Group);
         self
@@ -57,6 +59,7 @@ impl NormSpec {
     /// let spec = NormSpec::llama(40 * 128, 1e-6).dtype(DType::BF16).query_and_key_heads(32, 8);
     /// assert_eq!(spec.length_of(Slot::Weight), 2 * 128);
     /// ```
+    #[inline(never)]
     pub const fn query_and_key_heads(mut self, query: u64, key: u64) -> Self {
         (self.groups, self.weight_of) = (query.saturating_add(key), WeightOf::QueryAndKey(query));
         self
@@ -64,6 +67,7 @@ impl NormSpec {
 
     /// The same with the mean of squares over the first `channels` channels only (of each group): pRMSNorm of Zhang and Sennrich,
     /// 2019. All channels are scaled by it.
+    #[inline(never)]
     pub const fn partial(mut self, channels: u64) -> Self {
         self.statistics_length = Some(channels);
         self

@@ -51,6 +51,7 @@ impl Preset {
 
     /// The norm of `hidden` channels under this preset: f32 throughout, with a weight (LayerNorm: and a bias), until told
     /// otherwise.
+    #[inline(never)]
     pub const fn spec(self, hidden: u64, eps: f32) -> NormSpec {
         let (weight_offset, cast, output) = match self {
             Preset::Torch | Preset::LayerNorm => (0.0, CastOrder::AfterWeight, OutputRule::Input),

@@ -42,6 +42,7 @@ impl NormSpec {
     /// assert_eq!(reference::residual_sum(&spec, &inputs)?.as_slice().widen(), [3.0, 4.0]);
     /// # Ok::<(), wgpu_rmsnorm::Error>(())
     /// ```
+    #[inline(never)]
     pub const fn add_residual(mut self, dtype: DType) -> Self {
         self.residual = Some(Residual { dtype, order: AddOrder::Before });
         self
@@ -58,6 +59,7 @@ impl NormSpec {
     /// let spec = NormSpec::gemma(2304, 1e-6).dtype(DType::BF16).then_add_residual(DType::F32);
     /// assert_eq!((spec.norm_dtype(), spec.output_dtype()), (DType::BF16, DType::F32));
     /// ```
+    #[inline(never)]
     pub const fn then_add_residual(mut self, dtype: DType) -> Self {
         self.residual = Some(Residual { dtype, order: AddOrder::After });
         self

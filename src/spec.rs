@@ -107,6 +107,7 @@ impl NormSpec {
     }
 
     /// The same with input, weight, bias, residual and gate (those that it has) in `dtype`; the output follows the preset's rule.
+    #[inline(never)]
     pub const fn dtype(mut self, dtype: DType) -> Self {
         self.input = dtype;
         if self.weight.is_some() {
@@ -124,16 +125,19 @@ impl NormSpec {
         self
     }
     /// The same with the input in `dtype`.
+    #[inline(never)]
     pub const fn input(mut self, dtype: DType) -> Self {
         self.input = dtype;
         self
     }
     /// The same with a weight in `dtype`.
+    #[inline(never)]
     pub const fn weight(mut self, dtype: DType) -> Self {
         self.weight = Some(dtype);
         self
     }
     /// The same without a weight.
+    #[inline(never)]
     pub const fn without_weight(mut self) -> Self {
         self.weight = None;
         self
@@ -144,6 +148,7 @@ impl NormSpec {
         self
     }
     /// The same with a bias in `dtype`.
+    #[inline(never)]
     pub const fn bias(mut self, dtype: DType) -> Self {
         self.bias = Some(dtype);
         self
@@ -155,6 +160,7 @@ impl NormSpec {
     }
     /// The same with the scale of each row (of each group), `1/sqrt(mean(x²) + eps)` (of the variance in a LayerNorm), written
     /// beside the output in f32: what a backward pass wants. It is 0 for a row of zeros with eps 0, and infinite where f32 does not hold it.
+    #[inline(never)]
     pub const fn rstd(mut self) -> Self {
         self.rstd = true;
         self
@@ -166,6 +172,7 @@ impl NormSpec {
     }
     /// The same with the norm's result in `dtype`, whatever the preset's rule. It is the output, unless a residual is added to
     /// it: the sum has the residual's dtype.
+    #[inline(never)]
     pub const fn output(mut self, dtype: DType) -> Self {
         self.output = OutputRule::Is(dtype);
         self

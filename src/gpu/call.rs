@@ -11,10 +11,23 @@ pub(crate) fn checked<T, W: FnOnce() -> T>(
     call: &'static str,
     work: W,
 ) -> impl Future<Output = Result<T>> + use<T, W> {
-    let scopes = [wgpu::ErrorFilter::OutOfMemory, wgpu::ErrorFilter::Internal, wgpu::ErrorFilter::Validation]
-        .map(|filter| device.push_error_scope(filter));
+    let scopes = open(device);
     let value = work();
-    // The last scope that was opened closes first.
+    let findings = close(scopes, call);
+    async move {
+        findings.await?;
+        Ok(value)
+    }
+}
+
+/// The scopes. This and the next are functions of their own so that they are compiled once, and not for every call.
+fn open(device: &wgpu::Device) -> Vec<wgpu::ErrorScopeGuard> {
+    let filters = [wgpu::ErrorFilter::OutOfMemory, wgpu::ErrorFilter::Internal, wgpu::ErrorFilter::Validation];
+    filters.map(|filter| device.push_error_scope(filter)).into()
+}
+
+/// Closes the scopes, the last that was opened first, and hands out what they found.
+fn close(scopes: Vec<wgpu::ErrorScopeGuard>, call: &'static str) -> impl Future<Output = Result<()>> + use<> {
     let findings: Vec<_> = scopes.into_iter().rev().map(wgpu::ErrorScopeGuard::pop).collect();
     async move {
         for finding in findings {
@@ -22,7 +35,7 @@ pub(crate) fn checked<T, W: FnOnce() -> T>(
                 return Err(translate(call, &error));
             }
         }
-        Ok(value)
+        Ok(())
     }
 }
 

@@ -1,7 +1,9 @@
 //! Devices: opened by the library, or the caller's.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+#[cfg(not(target_arch = "wasm32"))]
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use super::adapter::{self, Adapter};
@@ -153,13 +155,15 @@ impl Gpu {
             .collect();
         let digits = filled_buffer(&device, "wgpu-rmsnorm digits", wgpu::BufferUsages::UNIFORM, &table).await?;
         let shared = Shared { device, queue, info, digits, limits: caps, pipelines: Pipelines::default() };
-        Ok(Self {
-            shared: Arc::new(shared),
-            caps,
-            wait_limit: GpuOptions::default().wait_limit,
-            compiler: Compiler::default(),
-            tuning: None,
-        })
+        #[cfg_attr(
+            target_arch = "wasm32",
+            allow(
+                clippy::arc_with_non_send_sync,
+                reason = "a browser's objects stay on their thread; elsewhere they are shared"
+            )
+        )]
+        let shared = Arc::new(shared);
+        Ok(Self { shared, caps, wait_limit: GpuOptions::default().wait_limit, compiler: Compiler::default(), tuning: None })
     }
 
     /// [`Gpu::from_wgpu`], waiting on this thread (for nothing, on native).

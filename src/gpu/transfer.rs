@@ -216,7 +216,7 @@ pub(crate) async fn read_into(
     gpu.wait(index)?;
     // A browser waits by itself.
     #[cfg(target_arch = "wasm32")]
-    drop(index);
+    let _ = index;
     let call = "map_async";
     let lost = |message: String| Error::DeviceLost { call, message };
     match receiver.receive().await {

@@ -43,7 +43,7 @@ pub(crate) fn compose_backward(plan: &Plan, blocks: &Blocks) -> Shader {
     text.slope_sums(plan, blocks, together);
     text.store_gradients(plan);
     text.strip(plan, blocks);
-    text.add(include_str!("../../shaders/backward.wgsl"));
+    text.add(file!("backward"));
     text.add(if together { part!("terms_together") } else { part!("terms_after") });
     text.add(if plan.is_alone { part!("terms_alone") } else { part!("terms_shared") });
     text.add(if blocks.batch == blocks.rows { part!("block_at_once") } else { part!("block_by_rows") });
@@ -89,7 +89,7 @@ pub(crate) fn compose_channels(plan: &Plan, blocks: &Blocks, channels: &Channels
     text.line(format_args!("// The first of the groups that share a weight."));
     text.line(format_args!("fn first_group(which: u32) -> u32 {{\n    return {first};\n}}\n"));
     text.store_sum(plan, &channels.bindings);
-    text.add(include_str!("../../shaders/grad_channels.wgsl"));
+    text.add(file!("grad_channels"));
     Shader { label: format!("{}, channels", label(plan)), wgsl: text.0, bindings: bound_by(&channels.bindings, true) }
 }
 

@@ -232,7 +232,7 @@ impl Text {
     pub fn scale(&mut self, plan: &Plan) {
         let spec = &plan.spec;
         if spec.shards().is_some() {
-            return self.add(include_str!("../../shaders/apply.wgsl"));
+            return self.add(file!("apply"));
         }
         self.add(match (spec.writes_scale(), spec.largest_product_will_do()) {
             (false, _) => part!("note_nothing"),
@@ -240,8 +240,8 @@ impl Text {
             (true, true) => part!("note_product"),
         });
         self.add(match spec.centered {
-            true => include_str!("../../shaders/layer_norm.wgsl"),
-            false => include_str!("../../shaders/rms_norm.wgsl"),
+            true => file!("layer_norm"),
+            false => file!("rms_norm"),
         });
     }
 

@@ -4,15 +4,31 @@
 //! part for one operand or dtype names it by the words `OPERAND`, `BUFFER` and `DTYPE`, which are replaced here and must not
 //! survive. What is written by this file itself is what depends on a number: constants, bindings, the levels of a tree.
 
+/// A file of shaders/; in a browser without its comments.
+macro_rules! file {
+    ($name:expr) => {{
+        const TEXT: &str = include_str!(concat!("../../shaders/", $name, ".wgsl"));
+        #[cfg(target_arch = "wasm32")]
+        const BARE: [u8; crate::shader::bare::length(TEXT)] = crate::shader::bare::bytes(TEXT);
+        #[cfg(target_arch = "wasm32")]
+        const TEXT_OF_IT: &str = crate::shader::bare::text(&BARE);
+        #[cfg(not(target_arch = "wasm32"))]
+        const TEXT_OF_IT: &str = TEXT;
+        TEXT_OF_IT
+    }};
+}
+
 /// One part of a shader.
 macro_rules! part {
     ($name:literal) => {
-        include_str!(concat!("../../shaders/parts/", $name, ".wgsl"))
+        file!(concat!("parts/", $name))
     };
 }
 
 mod alone;
 mod backward;
+#[cfg(any(target_arch = "wasm32", test))]
+mod bare;
 mod join;
 mod kept;
 mod members;
@@ -79,7 +95,7 @@ pub(crate) fn compose(plan: &Plan) -> Shader {
     if spec.is_stats() {
         text.add(part!("note_nothing"));
         text.add_for(part!("store_statistic"), &[("BUFFER", &buffer_of(plan, Slot::Output))]);
-        text.add(include_str!("../../shaders/stats.wgsl"));
+        text.add(file!("stats"));
     } else {
         text.channels(plan);
         text.result(plan);

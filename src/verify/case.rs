@@ -135,6 +135,7 @@ pub struct Case {
 }
 
 impl Case {
+    #[inline(never)]
     pub(super) fn new(kind: &'static str, name: impl Into<String>, spec: NormSpec, rows: u64) -> Self {
         Self {
             kind,
@@ -153,45 +154,55 @@ impl Case {
             most_misrounded: None,
         }
     }
+    #[inline(never)]
     pub(super) fn full(mut self) -> Self {
         self.tier = Tier::Full;
         self
     }
+    #[inline(never)]
     pub(super) fn quick(mut self) -> Self {
         self.tier = Tier::Quick;
         self
     }
     /// Full tier unless `quick`.
+    #[inline(never)]
     pub(super) fn quick_if(self, quick: bool) -> Self {
         if quick { self } else { self.full() }
     }
+    #[inline(never)]
     pub(super) fn regime(mut self, regime: Regime) -> Self {
         self.regime = regime;
         self
     }
+    #[inline(never)]
     pub(super) fn beside(mut self, regime: Regime) -> Self {
         self.beside = Some(regime);
         self
     }
+    #[inline(never)]
     pub(super) fn weights(mut self, weights: Weights) -> Self {
         self.weights = weights;
         self
     }
+    #[inline(never)]
     pub(super) fn arranged(mut self, arrangement: Arrangement) -> Self {
         self.arrangement = arrangement;
         self.twin = Twin::Plain;
         self
     }
+    #[inline(never)]
     pub(super) fn forced(mut self, force: Force) -> Self {
         self.force = force;
         self.twin = Twin::Plain;
         self
     }
+    #[inline(never)]
     pub(super) fn lowered(mut self, lowered: Lowered) -> Self {
         self.lowered = lowered;
         self.twin = Twin::Plain;
         self
     }
+    #[inline(never)]
     pub(super) fn twin(mut self, twin: Twin) -> Self {
         self.twin = twin;
         self

@@ -18,7 +18,7 @@ export type DType = "f32" | "f16" | "bf16";
 export type Tensor = Float32Array | Uint16Array;
 
 /** A published definition, which sets the defaults of the fields that are left out. */
-export type Preset = "torch" | "llama" | "gemma" | "t5" | "onnx" | "layer-norm";
+export type Preset = "torch" | "llama" | "gemma" | "t5" | "onnx" | "layer_norm";
 
 /** What is computed. Named as the fields of `NormSpec` in Rust. */
 export interface NormSpec {
@@ -78,7 +78,11 @@ export interface Outputs {
 
 /** Whatever goes wrong is one of these: the message names the argument, what was expected, what came and the remedy. */
 export class NormError extends Error {
-  /** The variant of the Rust error: `"Spec"`, `"Shape"`, `"NoAdapter"`, `"DeviceLost"`, ... */
+  /**
+   * The variant of the Rust error: `"Spec"`, `"Shape"`, `"DType"`, `"Limit"`, `"NoAdapter"`, `"DeviceLost"`, ... And what Rust has
+   * no error for: `"Argument"`, any other argument of a wrong kind; `"Freed"`, the use of what was freed; `"Load"`, the compiled
+   * library did not load, or is not loaded yet.
+   */
   readonly kind: string;
 }
 
@@ -91,11 +95,12 @@ export interface GpuOptions {
 
 /** The browser's GPU, opened. */
 export class Gpu {
+  private constructor();
   /** Opens the browser's preferred high-performance adapter. */
   static open(options?: GpuOptions): Promise<Gpu>;
   /** What the browser says of the adapter; empty strings where it says nothing. */
   readonly adapter: { name: string; vendor: string; architecture: string; description: string };
-  /** The features that kernels use and the device was opened with, by their WebGPU names. */
+  /** The optional features that the device was opened with: `"timestamp-query"`, where the browser has it, which `time` uses. */
   readonly features: readonly string[];
   /** How lanes of a workgroup are joined. */
   readonly reduction: "workgroup memory" | "subgroups";
@@ -110,13 +115,14 @@ export class Gpu {
   run_case(case_: Case): Promise<CaseReport>;
   /** Times a norm and a copy of its bytes, in turns. */
   time(spec: NormSpec, rows: number, options?: { seconds?: number }): Promise<Timed>;
-  /** Gives the device back. */
+  /** Gives the device back. What still runs on it is rejected. */
   free(): void;
 }
 
 /** A norm on a GPU. Its kernel is compiled when it first runs. */
 export class Norm {
-  /** Normalises the rows of `inputs.input`. */
+  private constructor();
+  /** Normalises the rows of `inputs.input`. The arrays are copied before it returns, so that they may be changed at once. */
   run(inputs: Inputs): Promise<Outputs>;
   /** How `rows` rows would be computed, in words. */
   explain(rows: number): string;
@@ -142,6 +148,8 @@ export interface CaseReport {
   status: "passed" | "failed" | "broken" | "skipped";
   /** Why, where it did not pass. */
   reason?: string;
+  /** Elements that were compared with float64. */
+  elements: number;
   /** The largest error, in ULP of the output's dtype. */
   worst_ulp: number;
 }
@@ -166,6 +174,6 @@ export interface Timed {
   copy: string;
 }
 
-/** Conversions between numbers and the bits of half types, as the kernels round: to nearest, ties to even. */
+/** Conversions between numbers and the bits of half types, as the kernels round: to nearest, ties to even. Once a `Gpu` was opened. */
 export function to_bits(dtype: "f16" | "bf16", values: ArrayLike<number>): Uint16Array;
 export function from_bits(dtype: "f16" | "bf16", bits: Uint16Array): Float32Array;

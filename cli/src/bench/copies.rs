@@ -4,23 +4,9 @@ use wgpu_rmsnorm::Gpu;
 use wgpu_rmsnorm::wgpu::{self, CommandEncoder};
 
 use super::clock::Clock;
+use super::copy_kernels::{CopyKernel, CopyOf, KERNELS, LONG_KERNELS};
 use crate::failure::Failure;
 
-/// One access and its bytes, invocations of a workgroup, and accesses of an invocation, of each kernel.
-const KERNELS: [(&str, [u64; 3]); 9] = [
-    ("u32", [4, 64, 1]),
-    ("u32", [4, 256, 1]),
-    ("vec2<u32>", [8, 64, 1]),
-    ("vec4<u32>", [16, 8, 4]),
-    ("vec4<u32>", [16, 32, 1]),
-    ("vec4<u32>", [16, 32, 4]),
-    ("vec4<u32>", [16, 64, 1]),
-    ("vec4<u32>", [16, 256, 1]),
-    ("vec4<u32>", [16, 256, 4]),
-];
-/// Those of devices on which norms go by 64-bit words.
-const LONG_KERNELS: [(&str, [u64; 3]); 3] =
-    [("vec2<u64>", [16, 32, 4]), ("vec2<u64>", [16, 256, 1]), ("vec2<u64>", [16, 256, 4])];
 /// How often each is tried before one is chosen.
 const TRIES: usize = 5;
 
@@ -50,10 +36,10 @@ impl Copies {
     pub fn new(gpu: &Gpu, bytes: u64, clock: &mut Clock) -> Result<Self, Failure> {
         let bytes = copied(gpu, bytes);
         let [source, target] = buffers(gpu, bytes);
-        let mut fastest = |kernels: &[(&str, [u64; 3])]| {
+        let mut fastest = |kernels: &[CopyKernel]| {
             let mut best: Option<(f64, Copy)> = None;
-            for (element, sizes) in kernels {
-                let copy = Copy::new(gpu, &source, &target, bytes, element, *sizes);
+            for kernel in kernels {
+                let copy = Copy::new(gpu, &source, &target, kernel.of(bytes, gpu.caps().max_workgroups));
                 let time = copy.fastest_of(TRIES, clock)?;
                 if best.as_ref().is_none_or(|(before, _)| time < *before) {
                     best = Some((time, copy));
@@ -140,32 +126,7 @@ impl Copy {
         Ok(fastest)
     }
 
-    fn new(
-        gpu: &Gpu,
-        source: &wgpu::Buffer,
-        target: &wgpu::Buffer,
-        bytes: u64,
-        element: &str,
-        [access, size, each]: [u64; 3],
-    ) -> Self {
-        let words = bytes / access;
-        let groups = words.div_ceil(size * each);
-        let width = groups.min(u64::from(gpu.caps().max_workgroups));
-        let wgsl = format!(
-            "@group(0) @binding(0) var<storage, read> source: array<{element}>;\n\
-             @group(0) @binding(1) var<storage, read_write> to: array<{element}>;\n\
-             @compute @workgroup_size({size})\n\
-             fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) index: u32) {{\n\
-                 let first = (group.y * {width}u + group.x) * {span}u + index;\n\
-                 for (var k = 0u; k < {each}u; k++) {{\n\
-                     let i = first + k * {size}u;\n\
-                     if (i < {words}u) {{\n\
-                         to[i] = source[i];\n\
-                     }}\n\
-                 }}\n\
-             }}\n",
-            span = size * each,
-        );
+    fn new(gpu: &Gpu, source: &wgpu::Buffer, target: &wgpu::Buffer, CopyOf { wgsl, workgroups, name }: CopyOf) -> Self {
         let device = gpu.device();
         let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
             label: Some("copy"),
@@ -180,8 +141,7 @@ impl Copy {
             cache: None,
         });
         let bind_group = bind_group(gpu, &pipeline, source, target);
-        let name = format!("{element} x {each}, workgroups of {size}");
-        Self { pipeline, bind_group, workgroups: [width as u32, groups.div_ceil(width) as u32], name }
+        Self { pipeline, bind_group, workgroups, name }
     }
 
     pub fn record(&self, encoder: &mut CommandEncoder) {

@@ -3,6 +3,7 @@
 pub mod clock;
 mod compare;
 mod copies;
+mod copy_kernels;
 mod decode;
 mod empty;
 mod measure;

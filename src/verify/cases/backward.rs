@@ -2,7 +2,7 @@
 
 use super::super::case::{Arrangement, Case, Lowered, Twin};
 use super::super::data::{Regime, Weights};
-use super::HIDDEN;
+use super::{HIDDEN, List};
 use crate::dtype::DType;
 use crate::plan::{Access, Force, Rung};
 use crate::spec::NormSpec;
@@ -58,7 +58,7 @@ fn is_tried(dtype: DType, number: usize) -> bool {
     dtype == DType::F32 || (number + 1) % 3 == dtype as usize
 }
 
-pub(super) fn backward(list: &mut Vec<Case>) {
+pub(super) fn backward(list: &mut List) {
     sizes(list);
     family(list);
     numbers(list);
@@ -66,11 +66,11 @@ pub(super) fn backward(list: &mut Vec<Case>) {
     rows(list);
 }
 
-fn add(list: &mut Vec<Case>, name: String, spec: NormSpec, rows: u64, quick: bool, change: &dyn Fn(Case) -> Case) {
+fn add(list: &mut List, name: String, spec: NormSpec, rows: u64, quick: bool, change: &dyn Fn(Case) -> Case) {
     list.push(change(Case::new(KIND, name, spec, rows)).quick_if(quick));
 }
 
-fn sizes(list: &mut Vec<Case>) {
+fn sizes(list: &mut List) {
     for (d, dtype) in DType::ALL.into_iter().enumerate() {
         for (h, hidden) in HIDDEN.into_iter().enumerate() {
             let spec = NormSpec::torch(hidden, 1e-6).dtype(dtype).backward();
@@ -89,7 +89,7 @@ fn sizes(list: &mut Vec<Case>) {
     }
 }
 
-fn family(list: &mut Vec<Case>) {
+fn family(list: &mut List) {
     for (d, dtype) in DType::ALL.into_iter().enumerate() {
         for hidden in [96, 100, 101] {
             for (m, (name, spec)) in members(hidden, dtype).into_iter().enumerate() {
@@ -100,7 +100,7 @@ fn family(list: &mut Vec<Case>) {
     }
 }
 
-fn numbers(list: &mut Vec<Case>) {
+fn numbers(list: &mut List) {
     for (d, dtype) in DType::ALL.into_iter().enumerate() {
         for (m, (name, spec)) in members(100, dtype).into_iter().enumerate() {
             let eps_0 = NormSpec { eps: 0.0, ..spec };
@@ -149,7 +149,7 @@ fn numbers(list: &mut Vec<Case>) {
     add(list, "I4, 4096 rows of 2048".into(), spec, 4096, false, &|case| case.twin(Twin::Repeated(5)));
 }
 
-fn placement(list: &mut Vec<Case>) {
+fn placement(list: &mut List) {
     let in_place = Arrangement { in_place: true, ..Default::default() };
     let beside = Arrangement { residual_in_place: true, ..Default::default() };
     for (d, dtype) in DType::ALL.into_iter().enumerate() {
@@ -187,7 +187,7 @@ fn placement(list: &mut Vec<Case>) {
     }
 }
 
-fn rows(list: &mut Vec<Case>) {
+fn rows(list: &mut List) {
     for (d, dtype) in DType::ALL.into_iter().enumerate() {
         for (m, (name, spec)) in members(100, dtype).into_iter().enumerate() {
             if !is_tried(dtype, m) {

@@ -2,11 +2,12 @@
 
 use super::super::case::{Arrangement, Case, Lowered};
 use super::super::data::{Regime, Weights};
+use super::List;
 use crate::dtype::DType;
 use crate::spec::NormSpec;
 
 /// Another stride for every operand: none may be taken for another's.
-pub(super) fn uneven(list: &mut Vec<Case>) {
+pub(super) fn uneven(list: &mut List) {
     let f32 = DType::F32;
     for hidden in [96, 99] {
         for dtype in DType::ALL {
@@ -42,7 +43,7 @@ pub(super) fn uneven(list: &mut Vec<Case>) {
 }
 
 /// Gates that are shut where rows are huge, and the other way round; sums that cancel or vanish in one another.
-pub(super) fn beside(list: &mut Vec<Case>) {
+pub(super) fn beside(list: &mut List) {
     let torch = NormSpec::torch(100, 0.0);
     let regimes = [
         ("huge", Regime::Normal(1e30)),
@@ -103,7 +104,7 @@ pub(super) fn beside(list: &mut Vec<Case>) {
 }
 
 /// Codes at the ends of their range, their smallest scale, and products that leave f32's range where results do not.
-pub(super) fn codes(list: &mut Vec<Case>) {
+pub(super) fn codes(list: &mut List) {
     let torch = |hidden| NormSpec::torch(hidden, 0.0);
     let ends = [447.0, 448.0, 455.9, 464.0, 465.0, 479.0, 480.0, 1e30];
     for value in ends.into_iter().chain([126.4, 126.5, 127.4, 127.6, 128.5, 2f64.powi(-9), 0.0009, 0.0011, 0.015]) {
@@ -132,7 +133,7 @@ pub(super) fn codes(list: &mut Vec<Case>) {
 }
 
 /// Rows whose sum of squares is at the border of the rescue, and an eps that outweighs them.
-pub(super) fn rescue(list: &mut Vec<Case>) {
+pub(super) fn rescue(list: &mut List) {
     let f32 = DType::F32;
     for hidden in [64, 100] {
         for (name, spec) in [

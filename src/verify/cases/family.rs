@@ -2,6 +2,7 @@
 
 use super::super::case::{Arrangement, Case, Lowered, Twin};
 use super::super::data::{Regime, Weights};
+use super::List;
 use crate::dtype::DType;
 use crate::plan::{Access, Force, Rung};
 use crate::preset::Preset;
@@ -9,7 +10,7 @@ use crate::spec::NormSpec;
 
 const ADD: &str = "residual added before";
 
-pub(super) fn residual_added(list: &mut Vec<Case>) {
+pub(super) fn residual_added(list: &mut List) {
     let mut add = |name: String, spec: NormSpec, rows: u64, change: &dyn Fn(Case) -> Case| {
         let rounded = !spec.unrounded_sum;
         let case = change(Case::new(ADD, name, spec, rows));
@@ -92,7 +93,7 @@ pub(super) fn residual_added(list: &mut Vec<Case>) {
 
 const THEN_ADD: &str = "residual added after";
 
-pub(super) fn residual_added_after(list: &mut Vec<Case>) {
+pub(super) fn residual_added_after(list: &mut List) {
     let mut add = |name: String, spec: NormSpec, rows: u64, quick: bool, change: &dyn Fn(Case) -> Case| {
         let case = change(Case::new(THEN_ADD, name, spec, rows)).quick_if(quick);
         let twin = if case.twin == Twin::None { Twin::Unfused } else { case.twin.clone() };

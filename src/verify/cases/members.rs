@@ -2,6 +2,7 @@
 
 use super::super::case::{Arrangement, Case, Lowered, Twin};
 use super::super::data::{Regime, Weights};
+use super::List;
 use crate::dtype::DType;
 use crate::plan::{Access, Force, Rung};
 use crate::preset::Preset;
@@ -15,7 +16,7 @@ struct Member<'a> {
     spec: NormSpec,
     /// Whether all of it belongs to the quick tier, or one case only.
     quick: bool,
-    list: &'a mut Vec<Case>,
+    list: &'a mut List,
 }
 
 impl Member<'_> {
@@ -80,7 +81,7 @@ impl Member<'_> {
 }
 
 /// A member in all dtypes, of even and of odd rows; the quick tier has the whole of one of them.
-fn everywhere(list: &mut Vec<Case>, kind: &'static str, what: &str, even: NormSpec, odd: NormSpec) {
+fn everywhere(list: &mut List, kind: &'static str, what: &str, even: NormSpec, odd: NormSpec) {
     for dtype in DType::ALL {
         for (base, is_odd) in [(even, false), (odd, true)] {
             let quick = (dtype, is_odd) == (DType::F16, true);
@@ -90,7 +91,7 @@ fn everywhere(list: &mut Vec<Case>, kind: &'static str, what: &str, even: NormSp
     }
 }
 
-pub(super) fn layer_norm(list: &mut Vec<Case>) {
+pub(super) fn layer_norm(list: &mut List) {
     let of = |hidden| NormSpec::layer_norm(hidden, 1e-5);
     everywhere(list, "layer norm", "plain", of(96), of(101));
     everywhere(list, "layer norm", "of heads", of(96).heads(4), of(99).heads(3));
@@ -126,7 +127,7 @@ pub(super) fn layer_norm(list: &mut Vec<Case>) {
     }
 }
 
-pub(super) fn gated(list: &mut Vec<Case>) {
+pub(super) fn gated(list: &mut List) {
     let (torch, llama) = (|hidden| NormSpec::torch(hidden, 1e-5), |hidden| NormSpec::llama(hidden, 1e-5));
     let f32 = DType::F32;
     everywhere(list, "gated", "before", torch(96).gate_input(f32), torch(101).gate_input(f32));
@@ -158,7 +159,7 @@ pub(super) fn gated(list: &mut Vec<Case>) {
     }
 }
 
-pub(super) fn grouped(list: &mut Vec<Case>) {
+pub(super) fn grouped(list: &mut List) {
     let of = |hidden| NormSpec::torch(hidden, 1e-6);
     everywhere(list, "groups", "3 groups", of(96).groups(3), of(99).groups(3));
     everywhere(list, "groups", "3 groups with bias", of(96).groups(3).bias(DType::F32), of(99).groups(3).bias(DType::F32));
@@ -181,7 +182,7 @@ pub(super) fn grouped(list: &mut Vec<Case>) {
     }
 }
 
-pub(super) fn partial(list: &mut Vec<Case>) {
+pub(super) fn partial(list: &mut List) {
     let of = |hidden| NormSpec::torch(hidden, 1e-6);
     everywhere(list, "partial", "6 channels", of(96).partial(6), of(101).partial(6));
     everywhere(list, "partial", "64 channels", of(96).partial(64), of(101).partial(64));
@@ -197,14 +198,14 @@ pub(super) fn partial(list: &mut Vec<Case>) {
     }
 }
 
-pub(super) fn rstd(list: &mut Vec<Case>) {
+pub(super) fn rstd(list: &mut List) {
     let of = |hidden| NormSpec::torch(hidden, 1e-6).rstd();
     everywhere(list, "rstd", "plain", of(96), of(101));
     everywhere(list, "rstd", "of groups", of(96).groups(3), of(99).groups(3));
     everywhere(list, "rstd", "with a sum", of(96).add_residual(DType::F32), of(101).add_residual(DType::F32));
 }
 
-pub(super) fn codes(list: &mut Vec<Case>) {
+pub(super) fn codes(list: &mut List) {
     let of = |hidden| NormSpec::torch(hidden, 1e-6);
     for code in DType::CODES {
         everywhere(list, "codes", &format!("{code}"), of(96).quantized(code), of(101).quantized(code));
@@ -226,7 +227,7 @@ pub(super) fn codes(list: &mut Vec<Case>) {
     }
 }
 
-pub(super) fn shards(list: &mut Vec<Case>) {
+pub(super) fn shards(list: &mut List) {
     let of = |hidden| NormSpec::torch(hidden, 1e-6);
     everywhere(list, "shards", "stats", of(96).stats(), of(101).stats());
     everywhere(list, "shards", "apply 3", of(96).apply(300, 3), of(101).apply(301, 3));

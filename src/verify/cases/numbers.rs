@@ -2,10 +2,11 @@
 
 use super::super::case::Case;
 use super::super::data::{Regime, Weights};
+use super::List;
 use crate::dtype::DType;
 use crate::spec::NormSpec;
 
-pub(super) fn regimes(list: &mut Vec<Case>) {
+pub(super) fn regimes(list: &mut List) {
     use Regime::*;
     let all = [
         ("zeros", Constant(0.0)),
@@ -74,7 +75,7 @@ pub(super) fn regimes(list: &mut Vec<Case>) {
     list.push(Case::new("range", "weight near the largest, with bias", spec, 10).weights(Weights::Constant(1e38)));
 }
 
-pub(super) fn accuracy(list: &mut Vec<Case>) {
+pub(super) fn accuracy(list: &mut List) {
     for shift in (6..=20).step_by(2) {
         let hidden = 1u64 << shift;
         for (name, regime) in [("constant", Regime::Constant(0.7)), ("normal", Regime::Normal(1.0))] {
@@ -106,7 +107,7 @@ pub(super) fn accuracy(list: &mut Vec<Case>) {
     }
 }
 
-pub(super) fn restated(list: &mut Vec<Case>) {
+pub(super) fn restated(list: &mut List) {
     let torch = NormSpec::torch;
     let mut add = |name: &str, spec: NormSpec, rows: u64, regime: Regime, weights: Weights| {
         let mut case = Case::new("restated", name, spec, rows).regime(regime).weights(weights);

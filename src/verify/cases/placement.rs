@@ -2,11 +2,12 @@
 
 use super::super::case::{Arrangement, Case, Lowered, Twin};
 use super::super::data::Regime;
+use super::List;
 use crate::dtype::DType;
 use crate::plan::{Access, Force, Reduction, Rung};
 use crate::spec::NormSpec;
 
-pub(super) fn layouts(list: &mut Vec<Case>) {
+pub(super) fn layouts(list: &mut List) {
     let plain = Arrangement::default();
     let all = [
         ("offset 1", Arrangement { offset: 1, ..plain }),
@@ -55,7 +56,7 @@ pub(super) fn layouts(list: &mut Vec<Case>) {
 }
 
 /// Rows that share every boundary word, many at once: what is lost here is lost by a race.
-pub(super) fn shared_words(list: &mut Vec<Case>) {
+pub(super) fn shared_words(list: &mut List) {
     let odd = Arrangement { offset: 1, ..Arrangement::default() };
     for (dtype, hidden) in [(DType::F16, 2), (DType::BF16, 6), (DType::F16, 16), (DType::BF16, 70)] {
         for arrangement in [odd, Arrangement { in_place: true, ..odd }] {
@@ -74,7 +75,7 @@ pub(super) fn shared_words(list: &mut Vec<Case>) {
 }
 
 /// Rows that begin within 64-bit words, and so many that each is one invocation's: those that share a word go through it in turns.
-pub(super) fn turns(list: &mut Vec<Case>) {
+pub(super) fn turns(list: &mut List) {
     let plain = Arrangement::default();
     let arrangements = [
         ("", plain),
@@ -147,7 +148,7 @@ fn suits(rung: Rung, hidden: u64, dtype: DType) -> bool {
     }
 }
 
-pub(super) fn choices(list: &mut Vec<Case>) {
+pub(super) fn choices(list: &mut List) {
     for (hidden, dtype) in [(64, DType::F32), (129, DType::F16), (1000, DType::BF16), (4096, DType::F32)] {
         let spec = NormSpec::torch(hidden, 1e-6).dtype(dtype);
         for rung in Rung::ALL.into_iter().filter(|rung| suits(*rung, hidden, dtype)) {
@@ -179,7 +180,7 @@ pub(super) fn choices(list: &mut Vec<Case>) {
     }
 }
 
-pub(super) fn limits(list: &mut Vec<Case>) {
+pub(super) fn limits(list: &mut List) {
     let none = Lowered::default();
     let all = [
         ("binding of 4 KiB", Lowered { max_binding: Some(4096), ..none }),
@@ -213,7 +214,7 @@ pub(super) fn limits(list: &mut Vec<Case>) {
 
 /// Tensors as large as a prompt's: beyond the 128 MiB that a binding may span on a device with WebGPU's limits, and of more rows
 /// than workgroups fit on one axis.
-pub(super) fn real_sizes(list: &mut Vec<Case>) {
+pub(super) fn real_sizes(list: &mut List) {
     let webgpu = Lowered { max_binding: Some(128 << 20), max_workgroups: Some(65_535), ..Lowered::default() };
     for (rows, hidden, dtype) in [(33_800, 1024, DType::F32), (70_001, 1030, DType::F16), (600_001, 127, DType::BF16)] {
         let spec = NormSpec::torch(hidden, 1e-6).dtype(dtype);
@@ -224,7 +225,7 @@ pub(super) fn real_sizes(list: &mut Vec<Case>) {
 }
 
 /// What a GPU would be asked to do: many lanes, several rows at once.
-pub(super) fn as_on_a_gpu(list: &mut Vec<Case>) {
+pub(super) fn as_on_a_gpu(list: &mut List) {
     let lowered = Lowered { as_gpu: true, ..Lowered::default() };
     for (index, hidden) in [1, 3, 8, 40, 64, 128, 129, 256, 769, 1000, 4096, 4099, 16_384, 70_000].into_iter().enumerate() {
         for (d, dtype) in DType::ALL.into_iter().enumerate() {
@@ -269,7 +270,7 @@ pub(super) fn as_on_a_gpu(list: &mut Vec<Case>) {
     }
 }
 
-pub(super) fn batches(list: &mut Vec<Case>) {
+pub(super) fn batches(list: &mut List) {
     for (hidden, dtype) in [(128, DType::F32), (129, DType::BF16), (768, DType::F16)] {
         for rows in [2, 255, 256, 257, 300] {
             let spec = NormSpec::torch(hidden, 1e-6).dtype(dtype);

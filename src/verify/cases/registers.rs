@@ -2,14 +2,14 @@
 
 use super::super::case::{Arrangement, Case, Lowered};
 use super::super::data::{Regime, Weights};
-use super::around;
+use super::{List, around};
 use crate::dtype::DType;
 use crate::plan::{Force, Rung};
 use crate::spec::NormSpec;
 
 const KIND: &str = "registers";
 
-pub(super) fn registers(list: &mut Vec<Case>) {
+pub(super) fn registers(list: &mut List) {
     let force = Force::default().rung(Rung::Registers);
     // The plain run, with which bits are compared, then reads the row twice.
     let twice = Force::default().rung(Rung::Looped);

@@ -2,12 +2,12 @@
 
 use super::super::case::Case;
 use super::super::data::{Regime, Weights};
-use super::{HIDDEN, MORE_HIDDEN};
+use super::{HIDDEN, List, MORE_HIDDEN};
 use crate::dtype::DType;
 use crate::preset::Preset;
 use crate::spec::NormSpec;
 
-pub(super) fn shapes(list: &mut Vec<Case>) {
+pub(super) fn shapes(list: &mut List) {
     for (index, hidden) in HIDDEN.into_iter().enumerate() {
         for (d, dtype) in DType::ALL.into_iter().enumerate() {
             // In the quick tier every length meets one dtype, and odd lengths a half one.
@@ -37,7 +37,7 @@ pub(super) fn shapes(list: &mut Vec<Case>) {
     }
 }
 
-pub(super) fn mixes(list: &mut Vec<Case>) {
+pub(super) fn mixes(list: &mut List) {
     for input in DType::ALL {
         for weight in DType::ALL {
             for output in DType::ALL {
@@ -63,7 +63,7 @@ pub(super) fn mixes(list: &mut Vec<Case>) {
     }
 }
 
-pub(super) fn presets(list: &mut Vec<Case>) {
+pub(super) fn presets(list: &mut List) {
     for preset in Preset::ALL {
         for input in DType::ALL {
             for weight in DType::ALL {

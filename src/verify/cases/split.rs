@@ -2,14 +2,14 @@
 
 use super::super::case::{Arrangement, Case, Lowered, Twin};
 use super::super::data::{Regime, Weights};
-use super::around;
+use super::{List, around};
 use crate::dtype::DType;
 use crate::plan::{Force, Rung};
 use crate::spec::NormSpec;
 
 const KIND: &str = "split";
 
-pub(super) fn split(list: &mut Vec<Case>) {
+pub(super) fn split(list: &mut List) {
     let force = Force::default().rung(Rung::Split);
     let as_gpu = Lowered { as_gpu: true, ..Lowered::default() };
     let mut add = |name: String, spec: NormSpec, quick: bool, change: &dyn Fn(Case) -> Case| {

@@ -1,0 +1,159 @@
+// The classes of index.d.ts, over the compiled library: it is loaded once, by the first `Gpu.open`.
+
+import load, * as library from "./wgpu_rmsnorm.js";
+import { NormError } from "./error.js";
+
+export { NormError };
+
+let loading;
+let is_loaded = false;
+
+/** Loads the compiled library, where it is not loaded yet. One that did not load is tried again. */
+async function loaded(wasm) {
+  loading ??= load({ module_or_path: wasm ?? new URL("wgpu_rmsnorm_bg.wasm", import.meta.url) });
+  try {
+    await loading;
+    is_loaded = true;
+  } catch (error) {
+    loading = undefined;
+    const remedy = "serve wgpu_rmsnorm_bg.wasm beside index.js, or say where it lies with { wasm }";
+    throw new NormError("Load", `the compiled library did not load: ${error.message ?? error}; ${remedy}`);
+  }
+}
+
+/** Where what is freed is asked for something. */
+function freed(what) {
+  return new NormError("Freed", `this ${what} was freed; ${what === "Gpu" ? "open another" : "make another"}`);
+}
+
+/** What the browser says of the adapter that the library opens. The library's binding has no more of it than one text. */
+async function preferred() {
+  const adapter = await navigator.gpu?.requestAdapter({ powerPreference: "high-performance" });
+  const { vendor = "", architecture = "", device = "", description = "" } = adapter?.info ?? {};
+  return {
+    adapter: { name: description || device || `${vendor} ${architecture}`.trim(), vendor, architecture, description },
+    has_subgroups: adapter?.features.has("subgroups") ?? false,
+  };
+}
+
+function note(uses, has) {
+  if (uses) {
+    return "";
+  }
+  return has
+    ? "this browser has subgroups, but wgpu cannot request them of a browser yet: lanes are joined in workgroup memory"
+    : "this browser's adapter has no subgroups: lanes are joined in workgroup memory";
+}
+
+/** Only this module makes objects of the classes below. */
+const OWN = Symbol("own");
+
+function only_here(key, how) {
+  if (key !== OWN) {
+    throw new NormError("Argument", `unusable argument: new: expected ${how}, got a constructor's call; ${how} makes it`);
+  }
+}
+
+export class Gpu {
+  #gpu;
+
+  constructor(key, gpu, browser) {
+    only_here(key, "Gpu.open");
+    this.#gpu = gpu;
+    this.adapter = Object.freeze(browser.adapter);
+    this.features = Object.freeze(gpu.features());
+    this.limits = Object.freeze(gpu.limits());
+    this.reduction = gpu.uses_subgroups() ? "subgroups" : "workgroup memory";
+    this.reduction_note = note(gpu.uses_subgroups(), browser.has_subgroups);
+  }
+
+  static async open({ wasm, self_test = true, ...rest } = {}) {
+    const [unknown] = Object.keys(rest);
+    if (unknown !== undefined) {
+      const remedy = "leave it out, or spell it as one of these";
+      throw new NormError("Argument", `unusable argument: ${unknown}: expected wasm or self_test, got another; ${remedy}`);
+    }
+    await loaded(wasm);
+    const gpu = await library.Gpu.open(Boolean(self_test));
+    return new Gpu(OWN, gpu, await preferred());
+  }
+
+  get #live() {
+    if (!this.#gpu) {
+      throw freed("Gpu");
+    }
+    return this.#gpu;
+  }
+
+  norm(spec) {
+    return new Norm(OWN, this.#live.norm(spec));
+  }
+
+  cases(tier = "quick") {
+    return this.#live.cases(tier);
+  }
+
+  async run_case(case_) {
+    return this.#live.run_case(case_);
+  }
+
+  async time(spec, rows, { seconds = 1 } = {}) {
+    if (!(seconds > 0 && seconds < Infinity)) {
+      const remedy = "pass how long the timing may take, about";
+      throw new NormError("Argument", `unusable argument: seconds: expected a number above 0, got ${seconds}; ${remedy}`);
+    }
+    return this.#live.time(spec, rows, seconds);
+  }
+
+  free() {
+    const gpu = this.#gpu;
+    this.#gpu = undefined;
+    gpu?.destroy();
+    gpu?.free();
+  }
+}
+
+export class Norm {
+  #norm;
+
+  constructor(key, norm) {
+    only_here(key, "Gpu.norm");
+    this.#norm = norm;
+  }
+
+  get #live() {
+    if (!this.#norm) {
+      throw freed("Norm");
+    }
+    return this.#norm;
+  }
+
+  async run(inputs) {
+    return this.#live.run(inputs);
+  }
+
+  explain(rows) {
+    return this.#live.explain(rows);
+  }
+
+  shader(rows) {
+    return this.#live.shader(rows);
+  }
+
+  free() {
+    this.#norm?.free();
+    this.#norm = undefined;
+  }
+}
+
+function with_library(convert) {
+  return (dtype, values) => {
+    if (!is_loaded) {
+      throw new NormError("Load", "the compiled library is not loaded; open a Gpu first");
+    }
+    return convert(dtype, values);
+  };
+}
+
+export const to_bits = with_library(library.to_bits);
+export const from_bits = with_library(library.from_bits);

@@ -1,0 +1,97 @@
+// A run that takes a while: its form, its buttons, its progress. One at a time, for two would disturb each other.
+
+import { $, save } from "./dom.js";
+
+let running = null;
+const all = [];
+
+export class Task {
+  #name;
+  #open = false;
+  #stop = false;
+  /** What "Save as JSON" saves; `null` for nothing yet. */
+  report = null;
+
+  /** `name` is that of the elements' ids; `run(task)` does the work, and returns what is said at the end. */
+  constructor(name, run) {
+    this.#name = name;
+    all.push(this);
+    this.at("form").addEventListener("submit", (event) => {
+      event.preventDefault();
+      this.#run(run);
+    });
+    this.at("stop").addEventListener("click", () => {
+      this.#stop = true;
+      this.at("stop").disabled = true;
+      this.say("Stopping after what is running …");
+    });
+    this.at("save").addEventListener("click", () => save(`wgpu-rmsnorm-${name}.json`, this.report));
+    this.#showState();
+  }
+
+  /** One of the elements of this task. */
+  at(part) {
+    return $(`${this.#name}-${part}`);
+  }
+
+  /** From now on it can be run. */
+  open() {
+    this.#open = true;
+    this.#showState();
+  }
+
+  /** Says why it cannot be run. */
+  close(why) {
+    this.at("closed").textContent = why;
+    this.at("closed").hidden = false;
+  }
+
+  get stopped() {
+    return this.#stop;
+  }
+
+  progress(done, total) {
+    this.at("progress").max = Math.max(total, 1);
+    this.at("progress").value = done;
+  }
+
+  say(text) {
+    this.at("status").textContent = text;
+  }
+
+  blame(text) {
+    this.at("error").textContent = text;
+  }
+
+  async #run(run) {
+    // Enter in a field submits too.
+    if (running || !this.#open) return;
+    running = this;
+    this.#stop = false;
+    this.blame("");
+    all.forEach((task) => task.#showState());
+    try {
+      const said = await run(this);
+      if (said !== null) this.say(said);
+    } catch (error) {
+      this.blame(error.message);
+      this.say("Ended by an error.");
+    }
+    running = null;
+    all.forEach((task) => task.#showState());
+  }
+
+  #showState() {
+    const mine = running === this;
+    const start = this.at("start");
+    // Focus would be lost with a button that is disabled under it.
+    const focused = document.activeElement;
+    start.disabled = !this.#open || running !== null;
+    start.title = running && !mine ? "Waits for the other run to end" : "";
+    this.at("fields").disabled = !this.#open || mine;
+    this.at("stop").disabled = !mine;
+    this.at("save").disabled = mine || this.report === null;
+    if (focused === start && mine) this.at("stop").focus();
+    if (!mine && focused === this.at("stop") && !start.disabled) start.focus();
+  }
+}
