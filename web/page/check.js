@@ -10,38 +10,30 @@ const TURN_MS = 40;
 const TABLES_MS = 500;
 const FAILED = ["failed", "broken"];
 
-export class Check {
-  #gpu = null;
-  #task = new Task("check", (task) => this.#run(task));
-
-  open(gpu) {
-    this.#gpu = gpu;
-    this.#task.open();
+export class Check extends Task {
+  constructor() {
+    super("check");
   }
 
-  close(why) {
-    this.#task.close(why);
-  }
-
-  async #run(task) {
+  async run() {
     const tier = document.querySelector("[name=tier]:checked").value;
     const only = $("only").value.trim();
     const holds = (text) => text.toLowerCase().includes(only.toLowerCase());
-    const cases = this.#gpu.cases(tier).filter(({ kind, name }) => holds(kind) || holds(name));
+    const cases = this.gpu.cases(tier).filter(({ kind, name }) => holds(kind) || holds(name));
     if (cases.length === 0) {
-      task.blame(`only: expected a part of a case’s kind or name, got ${only}; leave it empty for all cases`);
+      this.blame(`only: expected a part of a case’s kind or name, got ${only}; leave it empty for all cases`);
       return null;
     }
     const reports = [];
     const start = performance.now();
     $("check-results").hidden = false;
-    task.say(`Running ${counted(cases.length, "case", "cases")} …`);
+    this.say(`Running ${counted(cases.length, "case", "cases")} …`);
     let [turn, tables] = [start, -Infinity];
     for (const case_ of cases) {
-      if (task.stopped) break;
+      if (this.stopped) break;
       const now = performance.now();
       if (now - turn > TURN_MS) {
-        task.progress(reports.length, cases.length);
+        this.progress(reports.length, cases.length);
         $("check-case").textContent = `${grouped(reports.length)} of ${grouped(cases.length)}. ${case_.kind}: ${case_.name}`;
         if (now - tables > TABLES_MS) {
           show(reports);
@@ -50,15 +42,15 @@ export class Check {
         await breathe();
         turn = performance.now();
       }
-      reports.push(await this.#gpu.run_case(case_));
+      reports.push(await this.gpu.run_case(case_));
     }
     const seconds = (performance.now() - start) / 1000;
-    task.progress(reports.length, cases.length);
+    this.progress(reports.length, cases.length);
     $("check-case").textContent = "";
     show(reports);
     const counts = countsOf(reports);
-    task.report = { ...origin(this.#gpu), tier, only, cases: cases.length, ran: reports.length, stopped: task.stopped, seconds, ...counts, reports };
-    return conclusion(task.stopped, reports, cases.length, counts, seconds, deviceName(this.#gpu));
+    this.report = { ...origin(this.gpu), tier, only, cases: cases.length, ran: reports.length, stopped: this.stopped, seconds, ...counts, reports };
+    return conclusion(this.stopped, reports, cases.length, counts, seconds, deviceName(this.gpu));
   }
 }
 

@@ -23,13 +23,12 @@ const METRICS = {
   gbps: { title: "Speed, GB/s", of: ({ gbps }) => gbps, text: ({ bytes, us_batch }) => gigabytes(bytes, us_batch), reference: null },
 };
 
-export class Measure {
-  #gpu = null;
-  #task = new Task("measure", (task) => this.#run(task));
+export class Measure extends Task {
   /** What was measured: a report's entries, and what could not be. */
   #results = [];
 
   constructor() {
+    super("measure");
     SHAPES.forEach((shape, i) => {
       const box = element("input", { type: "checkbox", name: "shape", value: shape.join("x"), checked: i < CHOSEN });
       $("shapes").append(element("label", {}, box, ` ${shapeName(shape)}`));
@@ -40,17 +39,8 @@ export class Measure {
     new ResizeObserver(() => this.#draw()).observe($("measure-charts"));
   }
 
-  open(gpu) {
-    this.#gpu = gpu;
-    this.#task.open();
-  }
-
-  close(why) {
-    this.#task.close(why);
-  }
-
-  async #run(task) {
-    const jobs = this.#jobs(task);
+  async run() {
+    const jobs = this.#jobs();
     if (jobs === null) return null;
     const seconds = Number($("budget").value);
     const step = clockStep();
@@ -58,46 +48,46 @@ export class Measure {
     this.#show();
     $("measure-results").hidden = false;
     for (const [i, { norm, rows, hidden, dtype }] of jobs.entries()) {
-      if (task.stopped) break;
-      task.progress(i, jobs.length);
-      task.say(`${i + 1} of ${jobs.length}: ${norm.label}, ${shapeName([rows, hidden])}, ${dtype}`);
+      if (this.stopped) break;
+      this.progress(i, jobs.length);
+      this.say(`${i + 1} of ${jobs.length}: ${norm.label}, ${shapeName([rows, hidden])}, ${dtype}`);
       await breathe();
-      const about = { op: norm.op, rows, hidden, dtype, device: deviceName(this.#gpu) };
+      const about = { op: norm.op, rows, hidden, dtype, device: deviceName(this.gpu) };
       try {
         const spec = { hidden, eps: 1e-6, preset: norm.preset, dtype };
-        this.#take(about, await this.#gpu.time(spec, rows, { seconds }));
+        this.#take(about, await this.gpu.time(spec, rows, { seconds }));
       } catch (error) {
         this.#results.push({ ...about, error: error.message });
       }
       this.#show();
     }
-    const done = jobs.length - (task.stopped ? jobs.length - this.#results.filter(({ op }) => op !== COPY.op).length : 0);
-    task.progress(done, jobs.length);
-    task.report = {
-      ...origin(this.#gpu),
+    const done = jobs.length - (this.stopped ? jobs.length - this.#results.filter(({ op }) => op !== COPY.op).length : 0);
+    this.progress(done, jobs.length);
+    this.report = {
+      ...origin(this.gpu),
       clock_step_us: step * 1000,
       seconds_each: seconds,
       bytes_are: "rows * hidden in and out, weight and bias once",
-      stopped: task.stopped,
+      stopped: this.stopped,
       results: this.#results,
     };
     $("measure-note").textContent = clockNote(this.#results, step);
-    return `${task.stopped ? "Stopped" : "Done"}: ${done} of ${jobs.length} norms measured on ${deviceName(this.#gpu)}.`;
+    return `${this.stopped ? "Stopped" : "Done"}: ${done} of ${jobs.length} norms measured on ${deviceName(this.gpu)}.`;
   }
 
-  #jobs(task) {
+  #jobs() {
     const shapes = [...document.querySelectorAll("[name=shape]:checked")].map(({ value }) => value.split("x").map(Number));
     if ($("own-shape").checked) {
       const own = [$("own-rows").value, $("own-hidden").value];
       if (!own.every((text) => /^[1-9]\d{0,9}$/.test(text.trim()))) {
-        task.blame(`own shape: expected rows and channels of at least 1, got ${own.map((text) => text || "nothing").join(" × ")}; type whole numbers`);
+        this.blame(`own shape: expected rows and channels of at least 1, got ${own.map((text) => text || "nothing").join(" × ")}; type whole numbers`);
         return null;
       }
       shapes.push(own.map(Number));
     }
     const dtypes = [...document.querySelectorAll("[name=measure-dtype]:checked")].map(({ value }) => value);
     if (shapes.length === 0 || dtypes.length === 0) {
-      task.blame(`${shapes.length === 0 ? "shapes" : "stored as"}: expected at least one choice, got none; tick one`);
+      this.blame(`${shapes.length === 0 ? "shapes" : "stored as"}: expected at least one choice, got none; tick one`);
       return null;
     }
     return shapes.flatMap(([rows, hidden]) => dtypes.flatMap((dtype) => NORMS.map((norm) => ({ norm, rows, hidden, dtype }))));

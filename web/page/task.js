@@ -7,18 +7,19 @@ const all = [];
 
 export class Task {
   #name;
-  #open = false;
   #stop = false;
+  /** What it runs on; `null` until there is one. */
+  gpu = null;
   /** What "Save as JSON" saves; `null` for nothing yet. */
   report = null;
 
-  /** `name` is that of the elements' ids; `run(task)` does the work, and returns what is said at the end. */
-  constructor(name, run) {
+  /** `name` is that of the elements' ids. What extends this has `run()`, which does the work and returns what is said at the end. */
+  constructor(name) {
     this.#name = name;
     all.push(this);
     this.at("form").addEventListener("submit", (event) => {
       event.preventDefault();
-      this.#run(run);
+      this.#start();
     });
     this.at("stop").addEventListener("click", () => {
       this.#stop = true;
@@ -34,9 +35,9 @@ export class Task {
     return $(`${this.#name}-${part}`);
   }
 
-  /** From now on it can be run. */
-  open() {
-    this.#open = true;
+  /** From now on it can be run, on `gpu`. */
+  open(gpu) {
+    this.gpu = gpu;
     this.#showState();
   }
 
@@ -63,15 +64,15 @@ export class Task {
     this.at("error").textContent = text;
   }
 
-  async #run(run) {
+  async #start() {
     // Enter in a field submits too.
-    if (running || !this.#open) return;
+    if (running || !this.gpu) return;
     running = this;
     this.#stop = false;
     this.blame("");
     all.forEach((task) => task.#showState());
     try {
-      const said = await run(this);
+      const said = await this.run();
       if (said !== null) this.say(said);
     } catch (error) {
       this.blame(error.message);
@@ -86,9 +87,9 @@ export class Task {
     const start = this.at("start");
     // Focus would be lost with a button that is disabled under it.
     const focused = document.activeElement;
-    start.disabled = !this.#open || running !== null;
+    start.disabled = !this.gpu || running !== null;
     start.title = running && !mine ? "Waits for the other run to end" : "";
-    this.at("fields").disabled = !this.#open || mine;
+    this.at("fields").disabled = !this.gpu || mine;
     this.at("stop").disabled = !mine;
     this.at("save").disabled = mine || this.report === null;
     if (focused === start && mine) this.at("stop").focus();
