@@ -198,37 +198,42 @@ fn slopes_agree(spec: &NormSpec, data: &Data) -> Result<(), TestCaseError> {
         (Slot::Gate, wide(Slot::Gate), found.gate),
         (Slot::Bias, if data.get(Slot::Bias).is_some() { wide(Slot::Bias) } else { bias }, found.bias),
     ];
-    let loss = |moved: Slot, step: f64| -> Result<f64, TestCaseError> {
-        let mut inputs = Inputs::new(&[] as &[f32]);
-        let mut values = Vec::new();
+    let loss = |moved: Slot, to: &[f64]| -> Result<f64, TestCaseError> {
+        let mut values: Vec<(Slot, Vec<f32>)> = Vec::new();
         for (slot, at, _) in operands.iter().filter(|(slot, ..)| spec.dtype_of(*slot).is_some()) {
-            let move_by = if *slot == moved { step } else { 0.0 };
-            let at: Vec<f64> = at.iter().enumerate().map(|(i, v)| v + move_by * direction(i)).collect();
-            values.push((*slot, at));
+            let at = if *slot == moved { to } else { at };
+            values.push((*slot, at.iter().map(|v| *v as f32).collect()));
         }
-        let values: Vec<(Slot, Vec<f32>)> =
-            values.into_iter().map(|(slot, at)| (slot, at.into_iter().map(|v| v as f32).collect())).collect();
-        for (slot, at) in &values {
-            inputs = inputs.with(*slot, Some(at.into()));
-        }
+        let nothing = Inputs::new(&[] as &[f32]);
+        let inputs = values.iter().fold(nothing, |inputs, (slot, values)| inputs.with(*slot, Some(values.into())));
         let y = reference::norm(spec, &inputs).map_err(fail)?;
         Ok(y.iter().zip(&grad_output).map(|(y, d)| y * d).sum())
     };
     for (slot, at, gradient) in operands.iter().filter(|(slot, ..)| spec.dtype_of(*slot).is_some()) {
         prop_assert_eq!(gradient.len(), at.len(), "{}", slot);
-        let step = 2f64.powi(-8);
-        // Richardson's combination of two steps: what is left goes with the fourth power. Operands are moved in f32, whose rounding
-        // is the rest of it.
-        let by = |step: f64| -> Result<f64, TestCaseError> { Ok((loss(*slot, step)? - loss(*slot, -step)?) / (2.0 * step)) };
-        let difference = (4.0 * by(step / 2.0)? - by(step)?) / 3.0;
-        let product: f64 = gradient.iter().enumerate().map(|(i, g)| g * direction(i)).sum();
-        let size: f64 = 1.0 + gradient.iter().map(|g| g.abs()).sum::<f64>();
+        // The slopes by differences and by the gradient, over the same way: that between two operands that f32 holds.
+        let apart = |step: f64| -> Result<f64, TestCaseError> {
+            let to = |step: f64| -> Vec<f64> {
+                at.iter().enumerate().map(|(i, v)| f64::from((v + step * direction(i)) as f32)).collect()
+            };
+            let (ahead, behind) = (to(step), to(-step));
+            let difference = loss(*slot, &ahead)? - loss(*slot, &behind)?;
+            let product: f64 = gradient.iter().zip(ahead.iter().zip(&behind)).map(|(g, (a, b))| g * (a - b)).sum();
+            Ok((difference - product).abs() / (2.0 * step))
+        };
+        let step = 2f64.powi(-10);
+        let (coarse, fine) = (apart(step)?, apart(step / 2.0)?);
+        // What differences leave out goes with the square of the step, so half the step leaves a quarter of it; a gradient that is
+        // wrong is as wrong at any step. Half, for the terms of higher order; and the ways ahead and behind differ by a rounding to
+        // f32, which bends the chord by as much.
+        let size: f64 = gradient.iter().map(|g| g.abs()).sum();
         prop_assert!(
-            (difference - product).abs() < 2e-3 * size,
-            "{}: {} by differences, {} by gradients",
+            fine <= coarse / 2.0 + f64::from(f32::EPSILON) * size,
+            "{}: differences and gradient are {:e} apart, and {:e} over half the step; the gradient's size is {:e}",
             slot,
-            difference,
-            product
+            coarse,
+            fine,
+            size
         );
     }
     Ok(())
