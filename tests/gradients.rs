@@ -45,6 +45,7 @@ fn main() -> ExitCode {
         for (trial, test) in [
             ("a million rows stay accurate", a_million_rows_stay_accurate as fn(&Gpu) -> Result<(), Failed>),
             ("the order of sums over rows is every device's", the_order_is_every_devices),
+            ("given rstd the weight's gradient is every device's", given_rstd_the_weights_gradient_is_every_devices),
             ("i5 sums are written over, or added to", i5_sums_are_written_over_or_added_to),
             ("f3 without rows sums are zero", f3_without_rows_sums_are_zero),
             ("l8 recordings of one pass accumulate", l8_recordings_of_one_pass_accumulate),
@@ -295,22 +296,44 @@ fn a_million_rows_stay_accurate(gpu: &Gpu) -> Result<(), Failed> {
 /// tree over these by their numbers. So they are the same on every device.
 fn the_order_is_every_devices(gpu: &Gpu) -> Result<(), Failed> {
     let spec = NormSpec::layer_norm(16, 1e-6).backward();
-    for rows in [1u64, 16, 17, 300, 1000, 5000] {
-        let data = Data::new(&spec, rows, Regime::Normal(1.0), Weights::Usual);
-        let d = data.get(Slot::GradOutput).ok_or("no gradient")?.as_slice().widen();
-        let column = |c: usize| (0..rows as usize).map(move |row| row * 16 + c);
+    has_the_bits(gpu, &spec, Slot::GradBias, |data| widened(data, Slot::GradOutput))
+}
+
+/// What a row adds to the weight's gradient is d · (x · rstd), rounded after either product: with one `rstd` for all devices, the
+/// gradient has the same bits on all of them.
+fn given_rstd_the_weights_gradient_is_every_devices(gpu: &Gpu) -> Result<(), Failed> {
+    for dtype in [DType::F32, DType::F16, DType::BF16] {
+        let spec = NormSpec::torch(16, 1e-6).dtype(dtype).backward().saved_rstd().parameter_gradients(DType::F32);
+        has_the_bits(gpu, &spec, Slot::GradWeight, |data| {
+            let (x, rstd) = (widened(data, Slot::Input), widened(data, Slot::SavedRstd));
+            let d = widened(data, Slot::GradOutput);
+            d.iter().zip(&x).enumerate().map(|(at, (d, x))| d * (x * rstd[at / 16])).collect()
+        })?;
+    }
+    Ok(())
+}
+
+fn widened(data: &Data, slot: Slot) -> Vec<f32> {
+    data.get(slot).map(|values| values.as_slice().widen().iter().map(|v| *v as f32).collect()).unwrap_or_default()
+}
+
+/// A sum over rows of 16 channels has the bits of `terms`, added in the order of the plan, whatever kind the device is said to be of.
+fn has_the_bits(gpu: &Gpu, spec: &NormSpec, sum: Slot, terms: impl Fn(&Data) -> Vec<f32>) -> Result<(), Failed> {
+    for rows in [1u64, 17, 300, 5000] {
+        let data = Data::new(spec, rows, Regime::Normal(1.0), Weights::Usual);
+        let terms = terms(&data);
         let expected: Vec<f32> = (0..16)
-            .map(|c| {
-                let terms: Vec<f32> = column(c).map(|at| d[at] as f32).collect();
+            .map(|channel| {
+                let terms: Vec<f32> = terms[channel..].iter().step_by(16).copied().collect();
                 tree(&terms.chunks(16).map(|chain| chain.iter().fold(0.0, |sum, term| sum + term)).collect::<Vec<_>>())
             })
             .collect();
         for kind in [DeviceKind::Cpu, DeviceKind::Gpu] {
             let gpu = gpu.with_caps(Caps { kind, ..*gpu.caps() });
-            let found = gpu.norm(spec)?.run_all_blocking(&data.inputs())?;
-            let got = found.get(Slot::GradBias).ok_or("no sum")?.clone().into_vec::<f32>()?;
+            let found = gpu.norm(*spec)?.run_all_blocking(&data.inputs())?;
+            let got = found.get(sum).ok_or("no sum")?.clone().into_vec::<f32>()?;
             if got.iter().zip(&expected).any(|(got, expected)| got.to_bits() != expected.to_bits()) {
-                return Err(format!("{rows} rows: {got:?} instead of {expected:?}").into());
+                return Err(format!("{rows} rows, {kind:?}: {got:?} instead of {expected:?}").into());
             }
         }
     }

@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum};
 use pollster::block_on;
 use serde_json::{Map, Value, json};
 use wgpu_rmsnorm::verify::{Case, CaseReport, Outcome, PIPELINES_TO_KEEP, Status, Tier, cases, run_case};
-use wgpu_rmsnorm::{Adapter, CompileTime, DType, GpuOptions};
+use wgpu_rmsnorm::{Adapter, CompileTime, DType, GpuOptions, Slot};
 
 use crate::choice::no_adapter;
 use crate::failure::{Failure, WRONG};
@@ -167,10 +167,10 @@ impl Found {
         self.cases.iter().map(|(case, _)| case)
     }
 
-    /// The dtypes of outputs, in their own order.
+    /// The dtypes of what was written, in their own order.
     fn dtypes(&self) -> Vec<DType> {
         let all = DType::ALL.into_iter().chain(DType::CODES);
-        all.filter(|dtype| self.reports().any(|case| case.output == *dtype)).collect()
+        all.filter(|dtype| self.reports().any(|case| case.operands.iter().any(|(_, of, _)| of == dtype))).collect()
     }
 
     fn count(&self, which: impl Fn(&Status) -> bool) -> usize {
@@ -245,14 +245,16 @@ fn summary<'a>(name: &str, dtypes: &[DType], cases: impl Iterator<Item = &'a Cas
     row
 }
 
-/// What the cases with output in this dtype found together.
+/// What was found of all operands in this dtype together.
 fn merged<'a>(dtype: DType, cases: impl Iterator<Item = &'a CaseReport>) -> Outcome {
     let mut outcome = Outcome::default();
-    cases.filter(|case| case.output == dtype).for_each(|case| outcome.merge(&case.outcome));
+    let operands = cases.flat_map(|case| &case.operands).filter(|(_, of, _)| *of == dtype);
+    operands.for_each(|(.., of_one)| outcome.merge(of_one));
     outcome
 }
 
 fn to_json(found: &Found) -> Value {
+    let operand = |(slot, dtype, outcome): &(Slot, DType, Outcome)| json!({"operand": slot.name(), "dtype": dtype.name(), "elements": outcome.elements, "worst_ulp": outcome.worst_ulp});
     let case = |(case, time): &(CaseReport, Duration)| {
         let (status, message) = match &case.status {
             Status::Passed => ("passed", None),
@@ -268,6 +270,7 @@ fn to_json(found: &Found) -> Value {
             "message": message,
             "seconds": time.as_secs_f64(),
             "outcome": outcome::json(&case.outcome),
+            "operands": case.operands.iter().map(operand).collect::<Vec<_>>(),
         })
     };
     let of_dtype = |dtype: DType| {

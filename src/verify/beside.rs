@@ -29,45 +29,42 @@ const SCALE_ULP: f64 = 2.0;
 /// # Errors
 /// Those of [`check`].
 pub fn check_all(spec: &NormSpec, inputs: &Inputs<'_>, outputs: &Outputs) -> Result<Outcome> {
+    let mut all = Outcome::default();
+    check_each(spec, inputs, outputs)?.iter().for_each(|(_, of_one)| all.merge(of_one));
+    Ok(all)
+}
+
+/// The same, each operand by itself, in the same order. A scale of codes is judged with them.
+pub(super) fn check_each(spec: &NormSpec, inputs: &Inputs<'_>, outputs: &Outputs) -> Result<Vec<(Slot, Outcome)>> {
     inputs.validate(spec)?;
-    let mut outcome = Outcome::default();
     if spec.backward.is_some() {
-        for (_, of_one) in check_gradients(spec, inputs, outputs)? {
-            outcome.merge(&of_one);
-        }
-        return Ok(outcome);
+        return check_gradients(spec, inputs, outputs);
     }
+    let mut each = Vec::new();
+    let (mut of, mut normalised) = (*spec, *inputs);
     if spec.residual_out_dtype().is_some() {
         let sum = written(outputs, Slot::ResidualOut)?;
-        outcome.merge(&check_sum(spec, inputs, sum.as_slice())?);
+        each.push((Slot::ResidualOut, check_sum(spec, inputs, sum.as_slice())?));
         if !spec.unrounded_sum {
-            let of_sum = inputs.with(Slot::Input, Some(sum.as_slice())).with(Slot::Residual, None);
-            outcome.merge(&check_beside(&spec.of_sum(), &of_sum, outputs)?);
-            return Ok(outcome);
+            of = spec.of_sum();
+            normalised = inputs.with(Slot::Input, Some(sum.as_slice())).with(Slot::Residual, None);
         }
     }
-    outcome.merge(&check_beside(spec, inputs, outputs)?);
-    Ok(outcome)
+    if of.rstd {
+        each.push((Slot::Rstd, check_rstd(&of, &normalised, written(outputs, Slot::Rstd)?.as_slice())?));
+    }
+    let output = outputs.output().as_slice();
+    let outcome = match of.writes_scale() {
+        true => check_codes(&of, &normalised, output, &written(outputs, Slot::Scale)?.as_slice().widen())?,
+        false => check(&of, &normalised, output)?,
+    };
+    each.push((Slot::Output, outcome));
+    Ok(each)
 }
 
 fn written(outputs: &Outputs, slot: Slot) -> Result<&Values> {
     let missing = || Detail::new(slot.name(), "what the norm writes beside the output", "none", "read it back too");
     outputs.get(slot).ok_or_else(|| Error::Shape(missing()))
-}
-
-/// Everything but the sum.
-fn check_beside(spec: &NormSpec, inputs: &Inputs<'_>, outputs: &Outputs) -> Result<Outcome> {
-    let mut outcome = Outcome::default();
-    if spec.rstd {
-        outcome.merge(&check_rstd(spec, inputs, written(outputs, Slot::Rstd)?.as_slice())?);
-    }
-    if spec.writes_scale() {
-        let scales = written(outputs, Slot::Scale)?.as_slice().widen();
-        outcome.merge(&check_codes(spec, inputs, outputs.output().as_slice(), &scales)?);
-    } else {
-        outcome.merge(&check(spec, inputs, outputs.output().as_slice())?);
-    }
-    Ok(outcome)
 }
 
 fn check_sum(spec: &NormSpec, inputs: &Inputs<'_>, sum: Slice<'_>) -> Result<Outcome> {

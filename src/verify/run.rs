@@ -1,6 +1,6 @@
 //! Running a case on a device.
 
-use super::beside::check_all;
+use super::beside::check_each;
 use super::case::{Arrangement, Case, Lowered, Twin};
 use super::data::Data;
 use super::execute::Run;
@@ -40,8 +40,10 @@ pub struct CaseReport {
     pub output: DType,
     /// How it ended.
     pub status: Status,
-    /// The comparison with the truth.
+    /// The comparison with the truth, of all that was written.
     pub outcome: Outcome,
+    /// The same of each operand by itself, with its dtype.
+    pub operands: Vec<(Slot, DType, Outcome)>,
 }
 
 /// Compiled pipelines that are worth keeping from case to case: thousands of them take gigabytes.
@@ -49,8 +51,8 @@ pub const PIPELINES_TO_KEEP: usize = 128;
 
 /// Runs one case. Errors of the library are failures of the case, but for a device that is too small, which is a reason to skip.
 pub async fn run_case(gpu: &Gpu, case: &Case) -> CaseReport {
-    let mut outcome = Outcome::default();
-    let status = match evaluate(gpu, case, &mut outcome).await {
+    let mut each = Vec::new();
+    let status = match evaluate(gpu, case, &mut each).await {
         Ok(None) => Status::Passed,
         Ok(Some(complaint)) => Status::Failed(complaint),
         Err(error @ (Error::OutOfMemory { .. } | Error::Limit(_))) if !case.lowered.is_lower() => {
@@ -58,11 +60,15 @@ pub async fn run_case(gpu: &Gpu, case: &Case) -> CaseReport {
         }
         Err(error) => Status::Broken(error.to_string()),
     };
-    CaseReport { kind: case.kind, name: case.name.clone(), output: case.spec.output_dtype(), status, outcome }
+    let spec = &case.spec;
+    let mut outcome = Outcome::default();
+    each.iter().for_each(|(_, of_one)| outcome.merge(of_one));
+    let operands = each.into_iter().filter_map(|(slot, of_one)| Some((slot, spec.dtype_of(slot)?, of_one))).collect();
+    CaseReport { kind: case.kind, name: case.name.clone(), output: spec.output_dtype(), status, outcome, operands }
 }
 
 /// `None` where the case passed, else what is wrong.
-async fn evaluate(gpu: &Gpu, case: &Case, outcome: &mut Outcome) -> Result<Option<String>> {
+async fn evaluate(gpu: &Gpu, case: &Case, each: &mut Vec<(Slot, Outcome)>) -> Result<Option<String>> {
     let data = Data::beside(&case.spec, case.rows, case.regime, case.beside, case.weights);
     let rows = case.recorded.unwrap_or(case.rows);
     let special = gpu.with_caps(case.lowered.apply(gpu.caps()));
@@ -72,15 +78,13 @@ async fn evaluate(gpu: &Gpu, case: &Case, outcome: &mut Outcome) -> Result<Optio
         Err(complaint) => return Ok(Some(complaint)),
     };
     let inputs = data.inputs().rows(&case.spec, 0..rows);
-    *outcome = check_all(&case.spec, &inputs, &got)?;
-    if let Some(first) = outcome.mismatches.first() {
-        return Ok(Some(format!(
-            "{} of {} elements beyond the error model, the first at {}: {:e} where {:e} is right, within {:e}",
-            outcome.wrong, outcome.elements, first.index, first.got, first.truth, first.allowed
-        )));
+    *each = check_each(&case.spec, &inputs, &got)?;
+    if let Some((slot, outcome)) = each.iter().find(|(_, outcome)| !outcome.passed()) {
+        return Ok(Some(beyond(*slot, outcome)));
     }
     if let Some(most) = case.most_misrounded {
-        let share = outcome.misrounded as f64 / outcome.elements as f64;
+        let (misrounded, elements) = each.iter().fold((0, 0), |(m, e), (_, of)| (m + of.misrounded, e + of.elements));
+        let share = misrounded as f64 / elements as f64;
         if share > most {
             return Ok(Some(format!("{share:.2e} of the elements differ from correct rounding, more than {most:.0e}")));
         }
@@ -122,6 +126,14 @@ async fn evaluate(gpu: &Gpu, case: &Case, outcome: &mut Outcome) -> Result<Optio
             Ok(differs(&Outputs::new(got.into_output()), &Ok(neutral), "the norm with neutral operands"))
         }
     }
+}
+
+fn beyond(slot: Slot, outcome: &Outcome) -> String {
+    let Outcome { wrong, elements, .. } = outcome;
+    let first = outcome.mismatches.first().map_or_else(String::new, |first| {
+        format!(", the first at {}: {:e} where {:e} is right, within {:e}", first.index, first.got, first.truth, first.allowed)
+    });
+    format!("{slot}: {wrong} of {elements} elements beyond the error model{first}")
 }
 
 /// The same by a norm that has every operand which this one lacks, with a value that changes nothing. (A gate has none.)
