@@ -141,6 +141,26 @@ fn words_suit_every_operand(plan: &Plan) -> Result<(), TestCaseError> {
     Ok(())
 }
 
+/// Every operand from an offset on, with a gap between its rows: in a buffer of its own, or one after the other in one.
+fn spread(spec: &NormSpec, rows: u64, [offset, gap]: [u64; 2], arena: bool) -> Layout {
+    let mut layout = Layout::contiguous(spec, rows);
+    let mut end = 0;
+    for (slot, place) in layout.places_mut() {
+        let size = spec.dtype_of(slot).map_or(4, DType::size);
+        // Codes keep their rows at whole words.
+        let unit = size.max(if size == 1 { 4 } else { 1 });
+        place.offset = if arena { u64::next_multiple_of(end, unit) } else { 0 } + offset * unit;
+        place.row_stride = spec.dense_stride(slot) + gap * unit / size;
+        let count = if slot.is_by_row() { rows.max(1) } else { 1 };
+        end = place.offset + count * place.row_stride.max(spec.length_of(slot)) * size;
+        place.buffer = if arena { 0 } else { slot as u32 };
+        place.size = end.next_multiple_of(4);
+    }
+    let size = end.next_multiple_of(4);
+    layout.places_mut().filter(|_| arena).for_each(|(_, place)| place.size = size);
+    layout
+}
+
 fn dtypes() -> impl Strategy<Value = DType> {
     prop::sample::select(DType::ALL.to_vec())
 }
@@ -196,7 +216,7 @@ proptest! {
     #[test]
     fn every_backward_plan_covers_every_row_within_the_limits(
         caps in any_caps(), hidden in 1u64..40_000, rows in 0u64..50_000, input in dtypes(), weight in dtypes(), grad in dtypes(),
-        kind in 0u8..8, heads in 1u64..40, accumulate in any::<bool>(),
+        kind in 0u8..8, heads in 1u64..40, accumulate in any::<bool>(), at in [0u64..600, 0u64..5], arena in any::<bool>(),
     ) {
         let spec = NormSpec::torch(hidden * heads, 1e-6).input(input).weight(weight);
         let spec = match kind {
@@ -211,7 +231,7 @@ proptest! {
         };
         prop_assume!(spec.validate().is_ok());
         let spec = if accumulate && spec.dtype_of(Slot::GradWeight).is_some() { spec.accumulate() } else { spec };
-        let layout = Layout::contiguous(&spec, rows);
+        let layout = spread(&spec, rows, at, arena);
         match Plan::new(&spec, &caps, &layout, rows) {
             Ok(plan) => check(&plan, &caps, &layout)?,
             Err(error) => prop_assert!(matches!(error, Error::Limit(_)), "{}", error),
@@ -260,7 +280,8 @@ proptest! {
     #[test]
     fn every_plan_of_the_family_covers_every_row_within_the_limits(
         caps in any_caps(), group in 1u64..3_000, groups in 1u64..9, rows in 0u64..3_000, dtype in dtypes(), other in dtypes(),
-        member in 0u8..10, in_place in any::<bool>(), bias in any::<bool>(), rstd in any::<bool>(),
+        member in 0u8..10, in_place in any::<bool>(), bias in any::<bool>(), rstd in any::<bool>(), at in [0u64..600, 0u64..5],
+        arena in any::<bool>(),
     ) {
         let hidden = group * groups;
         let spec = NormSpec::torch(hidden, 1e-6).dtype(dtype);
@@ -280,7 +301,7 @@ proptest! {
         spec.hidden = if member == 2 { group * (groups + 1) } else { hidden };
         spec.rstd = rstd && member != 7;
         let may_replace = in_place && spec.input == spec.output_dtype() && member != 7;
-        let layout = if may_replace { Layout::in_place(&spec, rows) } else { Layout::contiguous(&spec, rows) };
+        let layout = if may_replace { Layout::in_place(&spec, rows) } else { spread(&spec, rows, at, arena) };
         match Plan::new(&spec, &caps, &layout, rows) {
             Ok(plan) => check(&plan, &caps, &layout)?,
             Err(error) => prop_assert!(matches!(error, Error::Limit(_)), "{}", error),
