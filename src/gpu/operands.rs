@@ -141,6 +141,10 @@ impl<'a> Operands<'a> {
     pub fn saved_rstd(self, rstd: impl Into<Operand<'a>>) -> Self {
         self.with(Slot::SavedRstd, rstd.into())
     }
+    /// The same with the gradient of what the norm wrote, where the result replaces the input: [`Operands::in_place`] in a backward pass.
+    pub fn grad_output(self, grad_output: impl Into<Operand<'a>>) -> Self {
+        self.with(Slot::GradOutput, grad_output.into())
+    }
     /// The same with the gradient of the sum that was written back. For [`NormSpec::grad_residual_out`].
     pub fn grad_residual_out(self, grad_residual_out: impl Into<Operand<'a>>) -> Self {
         self.with(Slot::GradResidualOut, grad_residual_out.into())

@@ -5,7 +5,7 @@ use std::thread;
 use super::moments::{Moments, statistic_of};
 use super::stats::joined;
 use super::values::{opening, values};
-use crate::error::Result;
+use crate::error::{Detail, Error, Result};
 use crate::inputs::Inputs;
 use crate::slot::Slot;
 use crate::spec::NormSpec;
@@ -30,10 +30,14 @@ use crate::values::Slice;
 /// ```
 ///
 /// # Errors
-/// Those of [`Inputs::validate`].
+/// Those of [`Inputs::validate`], and [`Error::Shape`] for a backward pass, whose twin is [`gradients`](super::gradients).
 pub fn norm(spec: &NormSpec, inputs: &Inputs<'_>) -> Result<Vec<f64>> {
     const WORTH_A_THREAD: usize = 1 << 16;
     let rows = inputs.validate(spec)? as usize;
+    if spec.backward.is_some() {
+        let remedy = "take reference::gradients for it";
+        return Err(Error::Shape(Detail::new("spec", "a norm", "its backward pass", remedy)));
+    }
     let hidden = spec.hidden as usize;
     let row_of = RowOf {
         spec,
@@ -150,6 +154,14 @@ mod tests {
             let error = norm(&NormSpec::torch(8, 1e-6), &Inputs::new(&x).weight(&w)).unwrap_err().to_string();
             assert!(error.contains("hidden = 8") && error.contains(&format!("{length} elements")), "{error}");
         }
+    }
+
+    #[test]
+    fn a_backward_pass_is_no_norm() {
+        let ones = [1f32; 8];
+        let inputs = Inputs::new(&ones).weight(&ones).grad_output(&ones);
+        let error = norm(&NormSpec::torch(8, 1e-6).backward(), &inputs).unwrap_err().to_string();
+        assert!(error.contains("reference::gradients"), "{error}");
     }
 
     #[test]

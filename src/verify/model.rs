@@ -130,9 +130,14 @@ const MOST_MISMATCHES: usize = 5;
 ///
 /// # Errors
 /// Those of [`Inputs::validate`]; [`Error::Shape`] or [`Error::DType`] where the output is not one of this norm; and
-/// [`Error::Shape`] for a norm whose codes cannot be judged without their scales: [`check_all`](super::check_all) takes both.
+/// [`Error::Shape`] for a norm whose codes cannot be judged without their scales, and for a backward pass:
+/// [`check_all`](super::check_all) takes all that is written.
 pub fn check(spec: &NormSpec, inputs: &Inputs<'_>, output: Slice<'_>) -> Result<Outcome> {
     let rows = inputs.validate(spec)?;
+    if spec.backward.is_some() {
+        let remedy = "pass all gradients to verify::check_gradients";
+        return Err(Error::Shape(Detail::new("spec", "a norm", "its backward pass", remedy)));
+    }
     if spec.writes_scale() {
         let remedy = "pass codes and scales to verify::check_all";
         return Err(Error::Shape(Detail::new("scale", "the scales of the codes", "none", remedy)));
@@ -253,5 +258,13 @@ mod tests {
         assert!(weighted(65504.0, 65504.0) && !weighted(65504.0, f64::INFINITY));
         assert!(weighted(65520.0, f64::INFINITY) && weighted(65519.0, 65504.0));
         assert!(weighted(1e6, f64::INFINITY) && !weighted(1e6, 65504.0) && !weighted(-1e6, f64::INFINITY));
+    }
+
+    #[test]
+    fn a_backward_pass_is_judged_by_its_gradients() {
+        let ones = [1f32; 8];
+        let inputs = Inputs::new(&ones).weight(&ones).grad_output(&ones);
+        let error = check(&NormSpec::torch(8, 1e-6).backward(), &inputs, (&ones).into()).unwrap_err().to_string();
+        assert!(error.contains("verify::check_gradients"), "{error}");
     }
 }
