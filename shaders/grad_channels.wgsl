@@ -6,7 +6,8 @@
 // Bindings  0: params. 1..: the number of rows in base-256 digits, by dynamic offset. Then the gradients as 32-bit words. Last the
 //           scratch buffer.
 //
-// Grid      A workgroup for every octet of channels, and on the second axis for every kind of sum.
+// Grid      A workgroup for every octet of channels, LINE to a line; on the second axis all lines of the first kind of sum, then those of
+//           the next.
 //
 // Work      For each of the groups that share a weight: every invocation sums a strand of blocks, as many as are a power of two; the
 //           first one joins the strands, and then the groups.
@@ -34,9 +35,15 @@ fn joined_strands(count: u32) -> Octet {
 
 @compute @workgroup_size(WORKGROUP_SIZE)
 fn main(@builtin(workgroup_id) id: vec3<u32>, @builtin(local_invocation_index) index: u32) {
-    let which = id.x / ROW_OCTETS;
-    let o = id.x % ROW_OCTETS;
-    let kind = id.y;
+    let lines = (WEIGHTS * ROW_OCTETS + LINE - 1u) / LINE;
+    let octet = id.y % lines * LINE + id.x;
+    // The last line may be longer than what is left.
+    if (octet >= WEIGHTS * ROW_OCTETS) {
+        return;
+    }
+    let which = octet / ROW_OCTETS;
+    let o = octet % ROW_OCTETS;
+    let kind = id.y / lines;
     let blocks = (row_count() / GROUPS + BLOCK_ROWS - 1u) / BLOCK_ROWS;
     var length = 1u;
     while (length * WORKGROUP_SIZE < blocks) {

@@ -124,7 +124,10 @@ impl<'a> Inputs<'a> {
                     slot.name(),
                     format!("{length} elements, for the norm reads {slot}"),
                     "none",
-                    format!("pass the {slot}, or make a norm without one"),
+                    match slot {
+                        Slot::Input | Slot::GradOutput => format!("pass the {slot}"),
+                        _ => format!("pass the {slot}, or make a norm without one"),
+                    },
                 )));
             }
             (None, Some(_)) => {
@@ -132,7 +135,10 @@ impl<'a> Inputs<'a> {
                     slot.name(),
                     format!("none, for the norm reads no {slot}"),
                     "one",
-                    format!("leave the {slot} out, or make a norm with one"),
+                    match spec.backward {
+                        Some(_) => format!("leave the {slot} out: a backward pass has no use for it"),
+                        None => format!("leave the {slot} out, or make a norm with one"),
+                    },
                 )));
             }
         };

@@ -87,8 +87,9 @@ fn every_block_has_room(plan: &Plan, caps: &Caps) -> Result<(), TestCaseError> {
     prop_assert_eq!(plan.scratch_bytes(), (blocks.count * plan.spec.groups * sums * octets * 32).max(32));
     prop_assert!(plan.scratch_bytes() <= caps.max_binding.min(caps.max_buffer));
     // The dispatch that adds them up has a workgroup for every octet of channels and sum.
-    prop_assert!(u64::from(channels.grid[0]) * 8 >= plan.spec.length_of(Slot::Weight) && u64::from(channels.grid[1]) == sums);
-    prop_assert!(channels.grid[0] <= caps.max_workgroups);
+    let [x, y] = channels.grid.map(u64::from);
+    prop_assert!(y.is_multiple_of(sums) && x * (y / sums) * 8 >= plan.spec.length_of(Slot::Weight));
+    prop_assert!(x.max(y) <= caps.max_workgroups.into());
     Ok(())
 }
 
@@ -239,6 +240,19 @@ proptest! {
     }
 
     #[test]
+    fn scratch_is_little_or_little_beside_what_is_moved(
+        hidden in 1u64..32_769, rows in 1u64..200_000, dtype in dtypes(), has_mean in any::<bool>(),
+    ) {
+        // Of longer rows, or on software drivers, an invocation would take too many steps for more rows.
+        let caps = Caps { kind: DeviceKind::Gpu, max_binding: 1 << 40, max_buffer: 1 << 40, ..Caps::webgpu_defaults() };
+        let spec = if has_mean { NormSpec::layer_norm(hidden, 1e-6) } else { NormSpec::torch(hidden, 1e-6) };
+        let spec = spec.dtype(dtype).backward();
+        let Ok(plan) = Plan::new(&spec, &caps, &Layout::contiguous(&spec, rows), rows) else { return Ok(()) };
+        let moved = 3 * rows * hidden * dtype.size();
+        prop_assert!(plan.scratch_bytes() <= (16 << 20).max(moved / 50), "{} of {moved}: {:?}", plan.scratch_bytes(), plan.blocks);
+    }
+
+    #[test]
     fn every_plan_covers_every_row_within_the_limits(
         caps in any_caps(), hidden in 1u64..100_000, rows in 0u64..5_000, input in dtypes(), weight in dtypes(), output in dtypes(),
         offset in 0u64..600, gap in 0u64..5, arena in any::<bool>(), far in any::<bool>(), residual in dtypes(), added in 0u8..3,
@@ -346,6 +360,15 @@ proptest! {
             check(&plan, &caps, &layout)?;
         }
     }
+}
+
+#[test]
+fn more_octets_of_channels_than_an_axis_has_go_in_lines() {
+    let spec = NormSpec::layer_norm(600_001, 1e-6).backward();
+    let plan = plan(&spec, &Caps::webgpu_defaults(), 2);
+    let channels = plan.blocks.as_ref().and_then(|blocks| blocks.channels.as_ref()).unwrap();
+    assert_eq!(channels.grid, [65_535, 2 * 2]);
+    assert!(channels.grid[0] * 2 * 8 >= 600_001);
 }
 
 #[test]

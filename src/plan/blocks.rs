@@ -14,6 +14,7 @@ use super::share::{Reason, row_memory};
 use super::{Access, AccessMap, Caps, DeviceKind, Force, MOST_ITERATIONS, Params, Rung, iterations};
 use crate::error::{Detail, Error, Result};
 use crate::groups::WeightOf;
+use crate::slot::Slot;
 use crate::spec::NormSpec;
 
 /// Rows of a block where there is nothing against it: what it leaves in the scratch buffer is then 1 % of what it moves in half
@@ -29,6 +30,10 @@ const GPU_BLOCKS: u64 = 128;
 const SOFTWARE_BLOCKS: u64 = 16;
 /// Bytes of scratch at most, however many rows there are.
 const MOST_SCRATCH: u64 = 256 << 20;
+/// Bytes of scratch beyond which it is [`SCRATCH_SHARE`] of what the pass moves at most: few long rows would be blocks of a row each.
+const SPARE_SCRATCH: u64 = 16 << 20;
+/// One part in so many.
+const SCRATCH_SHARE: u64 = 50;
 /// Octet lanes that an invocation alone sums at most: as in the norm.
 const ALONE_LANES: u64 = 16;
 /// Invocations that a workgroup of a GPU should have.
@@ -72,7 +77,8 @@ pub struct Channels {
     pub bindings: Vec<Binding>,
     /// First byte and bytes of each, and what the kernel finds in its uniform.
     pub chunk: Chunk,
-    /// Workgroups on the two axes of the dispatch.
+    /// Workgroups on the two axes of the dispatch: octets of channels, by lines where an axis is too short for them, and for each
+    /// line one for every sum.
     pub grid: [u32; 2],
 }
 
@@ -105,10 +111,21 @@ pub(crate) fn group_octets(spec: &NormSpec) -> u64 {
     spec.group_length().div_ceil(8)
 }
 
+/// Bytes of scratch for so many blocks: for every block and group an octet of each sum for eight channels.
+fn scratch_bytes(spec: &NormSpec, blocks: u64) -> u64 {
+    (sums(spec) * spec.groups * group_octets(spec) * 32).saturating_mul(blocks)
+}
+
+/// Bytes of a row of everything that has rows.
+fn row_bytes(spec: &NormSpec) -> u64 {
+    let by_row = Slot::ALL.into_iter().filter(|slot| slot.is_by_row());
+    by_row.filter_map(|slot| Some(spec.length_of(slot) * spec.dtype_of(slot)?.size())).sum()
+}
+
 impl Blocks {
-    /// Bytes of the scratch buffer: for every block and group an octet of each sum for eight channels.
+    /// Bytes of the scratch buffer.
     pub(super) fn scratch_bytes(&self, spec: &NormSpec) -> u64 {
-        let bytes = sums(spec) * self.count * spec.groups * group_octets(spec) * 32;
+        let bytes = scratch_bytes(spec, self.count);
         // Without rows there are none, and a binding is not empty.
         if self.channels.is_some() { bytes.max(32) } else { 0 }
     }
@@ -214,7 +231,9 @@ impl Workgroup {
         while block > leaf && blocks(block) < wanted {
             block /= 2;
         }
-        while block < MOST_ROWS && blocks(block) > MOST_BLOCKS {
+        let most_scratch = SPARE_SCRATCH.max(row_bytes(spec).saturating_mul(rows) / SCRATCH_SHARE);
+        let is_too_small = |block| blocks(block) > MOST_BLOCKS || scratch_bytes(spec, rows.div_ceil(block)) > most_scratch;
+        while block < MOST_ROWS && is_too_small(block) {
             block *= 2;
         }
         while block > leaf
@@ -306,9 +325,11 @@ impl Channels {
             WeightOf::QueryAndKey(query) => (2, query.max(spec.groups - query)),
         };
         let workgroups = weights * group_octets(spec);
-        if workgroups > u64::from(caps.max_workgroups) {
-            let actual = format!("{workgroups} for {} channels", spec.weight_length());
-            let expected = format!("{} workgroups on an axis", caps.max_workgroups);
+        let most = u64::from(caps.max_workgroups.max(1));
+        let lines = workgroups.div_ceil(most) * sums(spec);
+        if lines > most {
+            let actual = format!("{lines} for {} channels", spec.weight_length());
+            let expected = format!("{most} workgroups on an axis");
             return Err(Error::Limit(Detail::new("hidden", expected, actual, "open the device with the adapter's limits")));
         }
         // Strands of a group one after the other, and what joins them.
@@ -318,13 +339,13 @@ impl Channels {
             let actual = format!("{blocks} blocks of each of {sharing} groups that share a weight, {steps} steps");
             return Err(Error::Limit(Detail::new("rows", expected, actual, IN_PARTS)));
         }
-        Ok(Self { bindings, chunk, grid: [workgroups as u32, sums(spec) as u32] })
+        Ok(Self { bindings, chunk, grid: [workgroups.min(most) as u32, lines as u32] })
     }
 }
 
 /// Whether an operand of a backward pass is written half a word at a time, beside what others write.
 pub(super) fn shares_words(spec: &NormSpec, access: &AccessMap) -> bool {
-    let written = crate::slot::Slot::ALL.into_iter().filter(|slot| slot.is_written() && spec.dtype_of(*slot).is_some());
+    let written = Slot::ALL.into_iter().filter(|slot| slot.is_written() && spec.dtype_of(*slot).is_some());
     spec.backward.is_some() && written.into_iter().any(|slot| access.get(slot) == Access::Element)
 }
 

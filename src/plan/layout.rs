@@ -200,6 +200,12 @@ fn presence(spec: &NormSpec, slot: Slot, given: bool) -> Result<()> {
         (Slot::ResidualOut, false) if spec.adds_after() => {
             "the sum is the output: use Operands::then_add or onto_residual (residual is for add_residual)".to_owned()
         }
+        (_, true) if slot.is_parameter_gradient() => {
+            format!("pass it by Operands::{slot}, or find none: NormSpec::without_parameter_gradients")
+        }
+        (Slot::Bias | Slot::Residual | Slot::ResidualOut, false) if spec.backward.is_some() => {
+            format!("leave the {slot} out: a backward pass has no use for it")
+        }
         _ => format!("make the {slot} of norm and operands agree"),
     };
     Err(Error::Buffer(Detail::new(slot.name(), format!("{expected}, as the norm says"), actual, remedy)))

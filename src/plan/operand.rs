@@ -72,12 +72,18 @@ impl Operand {
         // Bindings are made of 32-bit words: the word that holds the last element must lie in the buffer.
         match self.end(rows).and_then(|end| end.checked_next_multiple_of(4)) {
             Some(end) if end <= place.size => Ok(()),
-            Some(end) => Err(Error::Buffer(Detail::new(
-                slot.name(),
-                format!("a buffer of at least {end} bytes, for {rows} rows from byte {}", place.offset),
-                format!("{} bytes", place.size),
-                "make it larger, or prepare fewer rows; sizes are rounded up to 4 bytes",
-            ))),
+            Some(end) => {
+                let (what, fewer) = match slot.is_by_row() {
+                    true => (format!("for {rows} rows from byte {}", place.offset), ", or prepare fewer rows"),
+                    false => (format!("from byte {}", place.offset), ""),
+                };
+                Err(Error::Buffer(Detail::new(
+                    slot.name(),
+                    format!("a buffer of at least {end} bytes, {what}"),
+                    format!("{} bytes", place.size),
+                    format!("make it larger{fewer}; sizes are rounded up to 4 bytes"),
+                )))
+            }
             None => Err(Error::Shape(Detail::new(
                 slot.name(),
                 "fewer than 2^64 bytes",

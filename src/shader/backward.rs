@@ -65,6 +65,8 @@ pub(crate) fn compose_channels(plan: &Plan, blocks: &Blocks, channels: &Channels
         ("BLOCK_ROWS", blocks.rows.into()),
         ("ROW_OCTETS", group_octets(spec)),
         ("WORKGROUP_SIZE", Channels::WORKGROUP_SIZE.into()),
+        ("LINE", channels.grid[0].into()),
+        ("WEIGHTS", spec.weight_length() / spec.group_length()),
     ]);
     text.bindings(plan, &channels.bindings, true);
     text.add(part!("rows"));
