@@ -363,6 +363,18 @@ proptest! {
 }
 
 #[test]
+fn o11_rows_of_real_models_have_gradients_on_four_lanes() {
+    let caps = Caps { kind: DeviceKind::Cpu, subgroup_min: 4, subgroup_max: 4, ..Caps::webgpu_defaults() };
+    for hidden in [4096, 5120, 6144, 8192, 12_288, 16_384, 32_768, 65_536, 131_072] {
+        for spec in [NormSpec::torch(hidden, 1e-6), NormSpec::layer_norm(hidden, 1e-6)] {
+            for spec in [spec, spec.gate_input(DType::F32), spec.gate_output(DType::F32)] {
+                plan(&spec.backward(), &caps, 100);
+            }
+        }
+    }
+}
+
+#[test]
 fn more_octets_of_channels_than_an_axis_has_go_in_lines() {
     let spec = NormSpec::layer_norm(600_001, 1e-6).backward();
     let plan = plan(&spec, &Caps::webgpu_defaults(), 2);

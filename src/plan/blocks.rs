@@ -98,7 +98,7 @@ pub(super) struct Shared {
 /// Rows of a chain: fewer where rows are long, so that a block of one chain stays far below the iterations that an invocation may
 /// make (case O11).
 pub(super) fn leaf(spec: &NormSpec) -> u64 {
-    (131_072 / spec.group_length().next_power_of_two()).clamp(1, 16)
+    (65_536 / spec.group_length().next_power_of_two()).clamp(1, 16)
 }
 
 /// Sums over rows that a block leaves: for the weight, and for the bias.

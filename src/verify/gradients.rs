@@ -8,8 +8,8 @@
 //! - The weight's: the sum over rows of `|d · x̂|`; the bias's: that of `|d|`.
 //! - The gate's: the product of magnitudes, that of a sigmoid's derivative as a sum.
 //!
-//! What is allowed is [`SLOPE_ULP`] of f32 at that scale, [`GATE_ULP`] more behind a gate, and half an ULP of the gradient's own dtype
-//! at its value, for the one rounding. Where a definition rounds on the way and the rounded value may fall to either side, a step of that
+//! What is allowed is [`SLOPE_ULP`] of f32 at that scale, [`GATE_ULP`] more behind a gate, and in half types whatever a value within
+//! that rounds to. Where a definition rounds on the way and the rounded value may fall to either side, a step of that
 //! dtype is allowed. Where terms are beyond f32, so may be what is finite only because they cancel. Numbers below the normal range of f32 may count as zero in rows that are not taken apart; results below it, and what
 //! a gate opens to, everywhere.
 
@@ -175,10 +175,12 @@ fn bias_of(rows: &Slopes<'_>, element: &Element) -> f64 {
     rows.bias.map_or(0.0, |bias| bias.at(element.channel))
 }
 
-/// A step of a half dtype where a value, off by some f32 ULP, may be rounded to either side; and all of a value that may be flushed.
+/// A step of a half dtype where a value, off by some f32 ULP, may be rounded to either side; and all of a value that may be flushed,
+/// before it is rounded or after.
 fn in_doubt(dtype: DType, value: f64, ulp: f64) -> f64 {
     let off = ulp * DType::F32.ulp(value);
-    let flushed = if dtype == DType::BF16 && value.abs() < 1.01 * MIN_NORMAL { value.abs() } else { 0.0 };
+    let may_flush = dtype == DType::BF16 && value.abs() < 1.01 * MIN_NORMAL;
+    let flushed = if may_flush { value.abs().max(dtype.round(value).abs()) } else { 0.0 };
     flushed + if dtype.round(value - off) == dtype.round(value + off) { 0.0 } else { dtype.ulp(value) }
 }
 
@@ -282,21 +284,23 @@ fn compare(dtype: DType, index: usize, right: &Grad, ulp: f64, got: f64, outcome
     }
     outcome.misrounded += usize::from(got != dtype.round(truth));
     let scale = truth.abs().max(right.scale);
-    let last = if dtype.is_half() { dtype.ulp(truth.abs().min(edge / 2.0)) / 2.0 } else { 0.0 };
     let reach = ulp * DType::F32.ulp(scale) + right.slack;
-    let wrong = if truth.abs() > edge + reach + last {
-        got != f64::INFINITY.copysign(truth)
-    } else {
-        let error = (got.clamp(-edge, edge) - truth).abs();
-        let is_normal = scale >= 2f64.powi(dtype.min_exponent()) && scale < edge && right.slack < DType::F32.ulp(scale);
-        if is_normal {
-            let unit = if dtype.is_half() { dtype.ulp(truth).max(DType::F32.ulp(scale)) } else { DType::F32.ulp(scale) };
-            outcome.worst_ulp = outcome.worst_ulp.max(error / unit);
-        }
-        let flushed = dtype != DType::F16 && truth.abs() < MIN_NORMAL && got == 0.0;
-        error > reach + last && !flushed
+    // Half types round once more: whatever a value within reach rounds to is right.
+    let end = |value: f64| match () {
+        () if dtype.is_half() => dtype.round(value),
+        () if value.abs() >= edge => f64::INFINITY.copysign(value),
+        () => value,
     };
-    if wrong {
-        outcome.note(Mismatch { index, got, truth, allowed: reach + last });
+    let (low, high) = (end(truth - reach), end(truth + reach));
+    let flushed = dtype != DType::F16 && truth.abs() < MIN_NORMAL && got == 0.0;
+    let is_normal = scale >= 2f64.powi(dtype.min_exponent()) && scale < edge && right.slack < DType::F32.ulp(scale);
+    if is_normal && !flushed {
+        let unit = if dtype.is_half() { dtype.ulp(truth).max(DType::F32.ulp(scale)) } else { DType::F32.ulp(scale) };
+        outcome.worst_ulp = outcome.worst_ulp.max((got.clamp(-edge, edge) - truth).abs() / unit);
+    }
+    // So that an end that is no number lets nothing through.
+    let is_within = got >= low && got <= high;
+    if !is_within && !flushed {
+        outcome.note(Mismatch { index, got, truth, allowed: (high - truth).max(truth - low) });
     }
 }
