@@ -1,18 +1,23 @@
 //! What copying the same bytes costs: the floor under a norm.
 
-use wgpu_rmsnorm::{Gpu, Result, wgpu};
+use wgpu_rmsnorm::{Gpu, wgpu};
 
 use crate::clock::Clock;
 use crate::copy_kernels::{CopyOf, KERNELS};
+use crate::error::Result;
+use crate::written;
 
 /// How often each kernel is tried before one is chosen.
 const TRIES: usize = 3;
+/// What is copied: pages that nobody wrote may all be one page.
+const SOURCE: u8 = 0x3f;
 
 /// A kernel that copies, bound to what it copies.
 #[derive(Clone)]
 pub struct Copy {
     pipeline: wgpu::ComputePipeline,
     bind_group: wgpu::BindGroup,
+    to: wgpu::Buffer,
     workgroups: [u32; 2],
     /// Its accesses and its workgroup, in words.
     pub name: String,
@@ -24,7 +29,7 @@ impl Copy {
     /// The fastest kernel for so much traffic, or for as much as can be bound.
     pub async fn fastest(gpu: &Gpu, traffic: u64, clock: &Clock) -> Result<Option<Self>> {
         let bytes = (traffic / 2).next_multiple_of(16).min(gpu.caps().max_binding / 16 * 16);
-        let buffers = [wgpu::BufferUsages::COPY_DST, wgpu::BufferUsages::empty()].map(|usage| {
+        let buffers = [wgpu::BufferUsages::COPY_DST, wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::COPY_SRC].map(|usage| {
             gpu.device().create_buffer(&wgpu::BufferDescriptor {
                 label: Some("copy"),
                 size: bytes,
@@ -32,8 +37,7 @@ impl Copy {
                 mapped_at_creation: false,
             })
         });
-        // Pages that nobody wrote may all be one page.
-        gpu.queue().write_buffer(&buffers[0], 0, &vec![0x3f; bytes as usize]);
+        gpu.queue().write_buffer(&buffers[0], 0, &vec![SOURCE; bytes as usize]);
         let mut fastest: Option<(f64, Self)> = None;
         for kernel in &KERNELS {
             let copy = Self::new(gpu, &buffers, kernel.of(bytes, gpu.caps().max_workgroups), 2 * bytes);
@@ -50,7 +54,16 @@ impl Copy {
                 }
             }
         }
+        // What the others wrote shall not count as the fastest one's.
+        let mut encoder = gpu.device().create_command_encoder(&Default::default());
+        encoder.clear_buffer(&buffers[1], 0, None);
+        gpu.queue().submit([encoder.finish()]);
         Ok(fastest.map(|(_, copy)| copy))
+    }
+
+    /// Checks that all was copied.
+    pub async fn check(&self, gpu: &Gpu) -> Result<()> {
+        written::check(gpu, "copy", &self.to, self.to.size(), 4, 0).await
     }
 
     fn new(gpu: &Gpu, buffers: &[wgpu::Buffer; 2], CopyOf { wgsl, workgroups, name }: CopyOf, traffic: u64) -> Self {
@@ -74,7 +87,7 @@ impl Copy {
             layout: &pipeline.get_bind_group_layout(0),
             entries: &entries,
         });
-        Self { pipeline, bind_group, workgroups, name, traffic }
+        Self { pipeline, bind_group, to: buffers[1].clone(), workgroups, name, traffic }
     }
 
     /// Records one copy.

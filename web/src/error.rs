@@ -50,11 +50,16 @@ pub enum Refused {
     /// A field of a norm.
     Spec,
     /// An operand that is not there, or not an array.
+    #[cfg(feature = "norms")]
     Shape,
     /// An array for another dtype.
+    #[cfg(feature = "norms")]
     DType,
     /// Any other argument.
     Argument,
+    /// What was to be timed did not do its work.
+    #[cfg(feature = "norms")]
+    Result,
 }
 
 impl Refused {
@@ -62,9 +67,13 @@ impl Refused {
     pub fn because(self, argument: &str, expected: &str, actual: &str, remedy: &str) -> NormError {
         let (kind, what) = match self {
             Refused::Spec => ("Spec", "invalid norm"),
+            #[cfg(feature = "norms")]
             Refused::Shape => ("Shape", "shapes do not fit"),
+            #[cfg(feature = "norms")]
             Refused::DType => ("DType", "dtypes do not fit"),
             Refused::Argument => ("Argument", "unusable argument"),
+            #[cfg(feature = "norms")]
+            Refused::Result => ("Result", "wrong result"),
         };
         NormError::new(kind, &format!("{what}: {argument}: expected {expected}, got {actual}; {remedy}"))
     }

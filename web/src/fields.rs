@@ -34,6 +34,14 @@ impl<'a> Fields<'a> {
         Reflect::get(self.0, &name.into()).ok().filter(|value| !value.is_undefined())
     }
 
+    /// A number of things.
+    pub fn whole(&self, name: &str) -> Result<Option<u64>> {
+        self.get(name).map(|value| whole(name, &value)).transpose()
+    }
+}
+
+#[cfg(feature = "norms")]
+impl Fields<'_> {
     /// A text.
     pub fn text(&self, name: &str, expected: &str) -> Result<Option<String>> {
         let Some(value) = self.get(name) else { return Ok(None) };
@@ -54,11 +62,6 @@ impl<'a> Fields<'a> {
             return Err(wrong_kind(name, "0, or a number that f32 holds", &value.into()));
         }
         Ok(Some(single))
-    }
-
-    /// A number of things.
-    pub fn whole(&self, name: &str) -> Result<Option<u64>> {
-        self.get(name).map(|value| whole(name, &value)).transpose()
     }
 
     /// Whether something is so.

@@ -7,16 +7,35 @@ use wgpu_rmsnorm::{BySlot, Inputs, Layout, Norm as Inner, Outputs, Slot, Values}
 
 use crate::error::{NormError, Refused, Result};
 use crate::fields::{Fields, object, whole};
-use crate::tensor;
+use crate::gpu::Gpu;
+use crate::{spec, tensor, timing};
 
 /// What a norm may read, as index.d.ts has it.
 const READ: [Slot; 5] = [Slot::Input, Slot::Weight, Slot::Bias, Slot::Residual, Slot::Gate];
 /// What a norm may write.
 const WRITTEN: [Slot; 3] = [Slot::Output, Slot::ResidualOut, Slot::Rstd];
 
+#[wasm_bindgen]
+impl Gpu {
+    /// A norm on this device.
+    pub fn norm(&self, spec: &JsValue) -> Result<Norm> {
+        Ok(Norm(self.0.norm(spec::from_js(spec)?)?))
+    }
+
+    /// Times a norm and a copy of its bytes, in turns, for about so many seconds.
+    pub fn time(&self, spec: &JsValue, rows: &JsValue, seconds: f64) -> Result<Promise> {
+        let (spec, rows) = (spec::from_js(spec)?, whole("rows", rows)?);
+        if rows == 0 {
+            return Err(Refused::Shape.because("rows", "at least 1", "0", "pass the number of rows to be timed"));
+        }
+        let gpu = self.0.clone();
+        Ok(future_to_promise(async move { Ok(timing::time(&gpu, spec, rows, seconds).await?) }))
+    }
+}
+
 /// A norm on a GPU.
 #[wasm_bindgen]
-pub struct Norm(pub(crate) Inner);
+pub struct Norm(Inner);
 
 #[wasm_bindgen]
 impl Norm {

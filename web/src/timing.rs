@@ -3,11 +3,13 @@
 use wasm_bindgen::JsValue;
 use wgpu_rmsnorm::verify::{Data, Regime, Weights};
 use wgpu_rmsnorm::wgpu::{self, Buffer, BufferUsages};
-use wgpu_rmsnorm::{BySlot, Error, Gpu, NormSpec, Operands, Prepared, Result, Slot};
+use wgpu_rmsnorm::{BySlot, DType, Error, Gpu, NormSpec, Operands, Prepared, Slot};
 
-use crate::clock::{Clock, median};
+use crate::clock::{Clock, Time, median};
 use crate::copies::Copy;
+use crate::error::Result;
 use crate::fields::object;
+use crate::written;
 
 /// A submit shall take as long as this: browsers tell the time in coarse steps.
 const SUBMIT: f64 = 0.02;
@@ -23,6 +25,8 @@ const MADE_UP_ROWS: u64 = 64;
 const MADE_UP_ELEMENTS: u64 = 1 << 18;
 /// Bytes that go to the device in one piece, about.
 const PIECE: usize = 1 << 22;
+/// What fills an output before: a NaN in every dtype, and no result of made-up rows.
+const SENTINEL: u8 = 0xff;
 
 /// Times a norm of made-up rows, and a copy of as many bytes, in about so many seconds.
 pub async fn time(gpu: &Gpu, spec: NormSpec, rows: u64, seconds: f64) -> Result<JsValue> {
@@ -31,16 +35,21 @@ pub async fn time(gpu: &Gpu, spec: NormSpec, rows: u64, seconds: f64) -> Result<
     let buffers = buffers(gpu, &spec, rows);
     for scope in scopes.into_iter().rev().map(wgpu::ErrorScopeGuard::pop).collect::<Vec<_>>() {
         if let Some(error) = scope.await {
-            return Err(Error::OutOfMemory { call: "create_buffer", message: error.to_string() });
+            return Err(Error::OutOfMemory { call: "create_buffer", message: error.to_string() }.into());
         }
     }
     let clock = Clock::new(gpu);
     let prepared = prepare(gpu, &spec, &buffers, rows).await?;
     let bytes = prepared.plan().bytes(rows);
-    let Some(copy) = Copy::fastest(gpu, bytes, &clock).await? else { return Err(no_time()) };
+    let copy = Copy::fastest(gpu, bytes, &clock).await?.ok_or_else(no_time)?;
     let turns = Turns { clock: &clock, prepared: &prepared, rows, copy: &copy };
     let single = turns.single(SINGLES_PART * seconds).await?;
     let [norm, copied] = turns.batches((1.0 - SINGLES_PART) * seconds).await?;
+    for (slot, buffer) in buffers.iter().filter(|(slot, _)| slot.is_written()) {
+        let size = spec.dtype_of(slot).map_or(4, DType::size);
+        written::check(gpu, slot.name(), buffer, rows * spec.length_of(slot) * size, size, SENTINEL).await?;
+    }
+    copy.check(gpu).await?;
     let parameters = [spec.weight, spec.bias].into_iter().flatten().count() as u64 * spec.weight_length();
     Ok(object(&[
         ("latency_us", (single * 1e6).into()),
@@ -75,7 +84,7 @@ impl Turns<'_> {
         for _ in 1..(budget / once).clamp(SINGLES[0], SINGLES[1]) as usize {
             times.push(clock.time(record).await?.whole);
         }
-        median(times).ok_or_else(no_time)
+        Ok(median(times).ok_or_else(no_time)?)
     }
 
     /// Seconds of one norm, and of one copy, of many in a submit.
@@ -95,17 +104,16 @@ impl Turns<'_> {
         Ok([norm?, copy?])
     }
 
-    async fn norms(&self, count: f64) -> Result<crate::clock::Time> {
-        self.clock.time(|pass| (0..count as u32).try_for_each(|_| self.prepared.record(pass, self.rows))).await
+    async fn norms(&self, count: f64) -> Result<Time> {
+        Ok(self.clock.time(|pass| (0..count as u32).try_for_each(|_| self.prepared.record(pass, self.rows))).await?)
     }
 
-    async fn copies(&self, count: f64) -> Result<crate::clock::Time> {
-        self.clock
-            .time(|pass| {
-                (0..count as u32).for_each(|_| self.copy.record(pass));
-                Ok(())
-            })
-            .await
+    async fn copies(&self, count: f64) -> Result<Time> {
+        let record = |pass: &mut wgpu::ComputePass<'_>| {
+            (0..count as u32).for_each(|_| self.copy.record(pass));
+            Ok(())
+        };
+        Ok(self.clock.time(record).await?)
     }
 }
 
@@ -120,11 +128,12 @@ fn buffers(gpu: &Gpu, spec: &NormSpec, rows: u64) -> BySlot<Buffer> {
         let buffer = gpu.device().create_buffer(&wgpu::BufferDescriptor {
             label: Some(slot.name()),
             size: count.saturating_mul(spec.dense_stride(slot)).saturating_mul(dtype.size()).next_multiple_of(16),
-            usage: BufferUsages::STORAGE | BufferUsages::COPY_DST,
+            usage: BufferUsages::STORAGE | BufferUsages::COPY_DST | BufferUsages::COPY_SRC,
             mapped_at_creation: false,
         });
-        if let Some(values) = made_up.get(slot) {
-            fill(gpu, &buffer, values.as_slice().bytes());
+        match made_up.get(slot) {
+            Some(values) => fill(gpu, &buffer, values.as_slice().bytes()),
+            None => fill(gpu, &buffer, &[SENTINEL]),
         }
         buffers.set(slot, Some(buffer));
     }
@@ -142,9 +151,9 @@ fn fill(gpu: &Gpu, buffer: &Buffer, pattern: &[u8]) {
 }
 
 async fn prepare(gpu: &Gpu, spec: &NormSpec, buffers: &BySlot<Buffer>, rows: u64) -> Result<Prepared> {
-    let (Some(input), Some(output)) = (buffers.get(Slot::Input), buffers.get(Slot::Output)) else { return Err(no_time()) };
+    let (Some(input), Some(output)) = (buffers.get(Slot::Input), buffers.get(Slot::Output)) else { return Err(no_time().into()) };
     let operands = buffers.iter().fold(Operands::new(input, output), |all, (slot, buffer)| all.with(slot, buffer.into()));
-    gpu.norm(*spec)?.prepare(&operands, rows).await
+    Ok(gpu.norm(*spec)?.prepare(&operands, rows).await?)
 }
 
 /// That the device's timestamps make no sense, whatever was timed.
