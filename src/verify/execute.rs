@@ -7,6 +7,7 @@ use crate::error::Result;
 use crate::gpu::{Gpu, Operand, Operands, filled_buffer, new_encoder, read_into};
 use crate::outputs::Outputs;
 use crate::plan::Force;
+use crate::shader::Shader;
 use crate::slot::{BySlot, Slot};
 use crate::spec::NormSpec;
 use crate::values::{Slice, Values};
@@ -105,6 +106,24 @@ impl Run<'_> {
             }
         }
         Ok(Ok(outputs))
+    }
+
+    /// The texts of the kernels that [`Run::execute`] runs by: the plan is made of buffers that nothing is written to.
+    pub fn kernels(&self, arrangement: Arrangement, force: Force) -> Result<Vec<Shader>> {
+        let (images, places) = self.place_all(arrangement);
+        let empty = |image: &Image| {
+            self.gpu.device().create_buffer(&wgpu::BufferDescriptor {
+                label: Some("case"),
+                size: (image.bytes.len() as u64 + GUARD).next_multiple_of(16),
+                usage: wgpu::BufferUsages::STORAGE,
+                mapped_at_creation: false,
+            })
+        };
+        let buffers: Vec<wgpu::Buffer> = images.iter().map(empty).collect();
+        let layout = self.operands(arrangement, &places, &buffers).layout(&self.case.spec)?;
+        buffers.iter().for_each(wgpu::Buffer::destroy);
+        let plan = self.gpu.norm(self.case.spec)?.plan_with(&layout, self.case.rows, force)?;
+        Ok([plan.first_shader(), Some(plan.shader()), plan.last_shader()].into_iter().flatten().collect())
     }
 
     fn shape(&self, slot: Slot, arrangement: Arrangement) -> Shape {

@@ -19,4 +19,4 @@ pub use data::{Data, Regime, Weights};
 pub use gradients::check_gradients;
 pub use model::{Mismatch, Outcome, check};
 #[cfg(feature = "gpu")]
-pub use run::{CaseReport, PIPELINES_TO_KEEP, Status, run_case};
+pub use run::{CaseReport, PIPELINES_TO_KEEP, Status, kernels, run_case};

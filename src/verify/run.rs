@@ -11,6 +11,7 @@ use crate::gpu::Gpu;
 use crate::inputs::Inputs;
 use crate::outputs::Outputs;
 use crate::plan::Force;
+use crate::shader::Shader;
 use crate::slot::Slot;
 use crate::values::Values;
 
@@ -65,6 +66,17 @@ pub async fn run_case(gpu: &Gpu, case: &Case) -> CaseReport {
     each.iter().for_each(|(_, of_one)| outcome.merge(of_one));
     let operands = each.into_iter().filter_map(|(slot, of_one)| Some((slot, spec.dtype_of(slot)?, of_one))).collect();
     CaseReport { kind: case.kind, name: case.name.clone(), output: spec.output_dtype(), status, outcome, operands }
+}
+
+/// The texts of the kernels that a case is run by on this device, for a compiler of shaders. Those of the run that it is compared
+/// with are left out.
+///
+/// # Errors
+/// Those of [`Norm::plan`](crate::Norm::plan): the case would not run.
+pub fn kernels(gpu: &Gpu, case: &Case) -> Result<Vec<Shader>> {
+    let data = Data::beside(&case.spec, case.rows, case.regime, case.beside, case.weights);
+    let special = gpu.with_caps(case.lowered.apply(gpu.caps()));
+    Run { gpu: &special, case, data: &data, rows: case.rows }.kernels(case.arrangement, case.force)
 }
 
 /// `None` where the case passed, else what is wrong.

@@ -81,7 +81,8 @@ export class NormError extends Error {
   /**
    * The variant of the Rust error: `"Spec"`, `"Shape"`, `"DType"`, `"Limit"`, `"NoAdapter"`, `"DeviceLost"`, ... And what Rust has
    * no error for: `"Argument"`, any other argument of a wrong kind; `"Freed"`, the use of what was freed; `"Load"`, the compiled
-   * library did not load, or is not loaded yet.
+   * library did not load, or is not loaded yet; `"Result"`, what was to be timed did not do its work; `"Panic"`, the compiled
+   * library has ended by a bug: the message has its words.
    */
   readonly kind: string;
 }
@@ -109,11 +110,7 @@ export class Gpu {
   /** What the device allows. */
   readonly limits: { max_binding: number; max_buffer: number; max_invocations: number; workgroup_memory: number };
   norm(spec: NormSpec): Norm;
-  /** The verification's cases, in order. */
-  cases(tier?: "quick" | "full"): Case[];
-  /** Runs one of `cases`. A case that fails is a report, not an error. */
-  run_case(case_: Case): Promise<CaseReport>;
-  /** Times a norm and a copy of its bytes, in turns. */
+  /** Times a norm and a copy of its bytes, in turns. Rejects where one of them left something unwritten. */
   time(spec: NormSpec, rows: number, options?: { seconds?: number }): Promise<Timed>;
   /** Gives the device back. What still runs on it is rejected. */
   free(): void;
@@ -129,29 +126,6 @@ export class Norm {
   /** The WGSL text of the kernel for `rows` rows. */
   shader(rows: number): string;
   free(): void;
-}
-
-/** One case of the verification. */
-export interface Case {
-  readonly index: number;
-  readonly tier: "quick" | "full";
-  readonly kind: string;
-  readonly name: string;
-}
-
-/** What came of a case. */
-export interface CaseReport {
-  kind: string;
-  name: string;
-  dtype: DType | "i8" | "f8e4m3";
-  /** `"failed"`: wrong numbers, bits or guards. `"broken"`: the library or the browser refused to run it. */
-  status: "passed" | "failed" | "broken" | "skipped";
-  /** Why, where it did not pass. */
-  reason?: string;
-  /** Elements that were compared with float64. */
-  elements: number;
-  /** The largest error, in ULP of the output's dtype. */
-  worst_ulp: number;
 }
 
 /** How long a norm takes beside a copy of as many bytes. */

@@ -1,25 +1,13 @@
 // The classes of index.d.ts, over the compiled library: it is loaded once, by the first `Gpu.open`.
 
-import load, * as library from "./wgpu_rmsnorm.js";
+import * as library from "./wgpu_rmsnorm.js";
 import { NormError } from "./error.js";
+import { Compiled } from "./load.js";
 
 export { NormError };
 
-let loading;
+const compiled = new Compiled("wgpu_rmsnorm_bg.wasm", library);
 let is_loaded = false;
-
-/** Loads the compiled library, where it is not loaded yet. One that did not load is tried again. */
-async function loaded(wasm) {
-  loading ??= load({ module_or_path: wasm ?? new URL("wgpu_rmsnorm_bg.wasm", import.meta.url) });
-  try {
-    await loading;
-    is_loaded = true;
-  } catch (error) {
-    loading = undefined;
-    const remedy = "serve wgpu_rmsnorm_bg.wasm beside index.js, or say where it lies with { wasm }";
-    throw new NormError("Load", `the compiled library did not load: ${error.message ?? error}; ${remedy}`);
-  }
-}
 
 /** Where what is freed is asked for something. */
 function freed(what) {
@@ -73,8 +61,9 @@ export class Gpu {
       const remedy = "leave it out, or spell it as one of these";
       throw new NormError("Argument", `unusable argument: ${unknown}: expected wasm or self_test, got another; ${remedy}`);
     }
-    await loaded(wasm);
-    const gpu = await library.Gpu.open(Boolean(self_test));
+    await compiled.load(wasm);
+    is_loaded = true;
+    const gpu = await compiled.running(() => library.Gpu.open(Boolean(self_test)));
     return new Gpu(OWN, gpu, await preferred());
   }
 
@@ -89,20 +78,12 @@ export class Gpu {
     return new Norm(OWN, this.#live.norm(spec));
   }
 
-  cases(tier = "quick") {
-    return this.#live.cases(tier);
-  }
-
-  async run_case(case_) {
-    return this.#live.run_case(case_);
-  }
-
   async time(spec, rows, { seconds = 1 } = {}) {
     if (!(seconds > 0 && seconds < Infinity)) {
       const remedy = "pass how long the timing may take, about";
       throw new NormError("Argument", `unusable argument: seconds: expected a number above 0, got ${seconds}; ${remedy}`);
     }
-    return this.#live.time(spec, rows, seconds);
+    return compiled.running(() => this.#live.time(spec, rows, seconds));
   }
 
   free() {
@@ -129,7 +110,7 @@ export class Norm {
   }
 
   async run(inputs) {
-    return this.#live.run(inputs);
+    return compiled.running(() => this.#live.run(inputs));
   }
 
   explain(rows) {

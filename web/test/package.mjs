@@ -130,8 +130,6 @@ const CHECKS = {
   async "what is wrong with other arguments is said too"() {
     await fails(() => Gpu.open({ selftest: true }), "Argument", "selftest: expected wasm or self_test");
     await fails(() => new Gpu(), "Argument", "Gpu.open");
-    await fails(() => gpu.cases("slow"), "Argument", 'tier: expected "quick" or "full", got "slow"');
-    await fails(() => gpu.run_case({ index: 1e9 }), "Argument", "case: expected one of Gpu.cases");
     await fails(() => gpu.time({ hidden: 4, eps: 0 }, 0), "Shape", "rows: expected at least 1, got 0");
     await fails(() => gpu.time({ hidden: 4, eps: 0 }, 1, { seconds: -1 }), "Argument", "seconds: expected a number above 0, got -1");
     await fails(() => to_bits("f32", [1]), "Argument", 'dtype: expected "f16" or "bf16", got "f32"');
@@ -187,13 +185,23 @@ const CHECKS = {
   },
 
   async "cases are listed and run"() {
-    const [quick, full] = [gpu.cases(), gpu.cases("full")];
+    const verifier = await Verifier.open();
+    const [quick, full] = [verifier.cases(), verifier.cases("full")];
     equal(quick.length > 300 && full.length > 2 * quick.length, true);
     equal(full.every(({ index }, i) => index === i), true);
     equal(quick.every(({ tier }) => tier === "quick"), true);
-    const report = await gpu.run_case(quick[0]);
+    const report = await verifier.run_case(quick[0]);
     equal([report.kind, report.name, report.status], [quick[0].kind, quick[0].name, "passed"]);
     equal(report.elements > 0 && report.worst_ulp <= 4, true);
+    const [kernel] = verifier.kernels(quick[0]);
+    equal(kernel.wgsl.includes("@compute") && kernel.label.includes("rms_norm"), true);
+    await fails(() => verifier.cases("slow"), "Argument", 'tier: expected "quick" or "full", got "slow"');
+    await fails(() => verifier.run_case({ index: 1e9 }), "Argument", "case: expected one of `cases`");
+    await fails(() => verifier.kernels({ number: 1 }), "Argument", "number: expected a field of case: index");
+    await fails(() => new Verifier(), "Argument", "Verifier.open");
+    verifier.free();
+    verifier.free();
+    await fails(() => verifier.run_case(quick[0]), "Freed", "this Verifier was freed; open another");
   },
 
   async "a norm and its copy are timed"() {
@@ -203,6 +211,29 @@ const CHECKS = {
     equal([timed.latency_us, timed.norm_us, timed.copy_us].every((time) => time > 0 && time < 1e7), true);
     equal(["timestamps", "wall clock"].includes(timed.clock), true);
     equal(timed.rung.length > 0 && timed.copy.includes("workgroups of"), true);
+  },
+
+  async "a time is not believed of what did not do its work"() {
+    const { dispatchWorkgroups: dispatch, setPipeline: set } = GPUComputePassEncoder.prototype;
+    let label;
+    GPUComputePassEncoder.prototype.setPipeline = function (pipeline) {
+      label = pipeline.label;
+      return set.call(this, pipeline);
+    };
+    try {
+      for (const [is_broken, message] of [
+        [() => label !== "copy", "wrong result: output: expected every element written, got"],
+        [() => label === "copy", "wrong result: copy: expected every element written, got"],
+      ]) {
+        GPUComputePassEncoder.prototype.dispatchWorkgroups = function (...grid) {
+          return dispatch.apply(this, is_broken() ? [1, 1, 1] : grid);
+        };
+        await fails(() => gpu.time({ hidden: 256, eps: 1e-6 }, 512, { seconds: 0.1 }), "Result", message);
+      }
+    } finally {
+      Object.assign(GPUComputePassEncoder.prototype, { dispatchWorkgroups: dispatch, setPipeline: set });
+    }
+    equal((await gpu.time({ hidden: 256, eps: 1e-6 }, 512, { seconds: 0.1 })).norm_us > 0, true);
   },
 
   async "what is freed says so"() {
@@ -284,6 +315,31 @@ async function without_webgpu(url) {
   }
 }
 
+/** A page of its own, for the compiled library has ended then. */
+async function after_a_panic(browser, url) {
+  const page = await browser.newPage();
+  await page.goto(`${url}/test/bare.html`);
+  const found = await page.evaluate(async () => {
+    const { Gpu } = await import("/package/index.js");
+    const gpu = await Gpu.open({ self_test: false });
+    const norm = gpu.norm({ hidden: 4, eps: 0, weight: null });
+    const input = new Float32Array(4);
+    const running = [norm.run({ input }), norm.run({ input })];
+    GPUDevice.prototype.createBuffer = () => {
+      throw new RangeError("for the test");
+    };
+    running.push(norm.run({ input }));
+    const ended = await Promise.allSettled([...running, norm.run({ input })]);
+    const later = await norm.run({ input }).catch((error) => error);
+    return [...ended.map(({ reason }) => reason), later].map((error) => `${error?.name} ${error?.kind}: ${error?.message}`);
+  });
+  await page.close();
+  const wrong = found.find((text) => !/^NormError Panic: the compiled library has ended: .*; reload the page to go on$/s.test(text));
+  if (wrong !== undefined) {
+    throw new Error(`expected errors of kind Panic, got ${wrong}`);
+  }
+}
+
 async function before_loading(page) {
   const found = await page.evaluate(async () => {
     const convert = (() => {
@@ -320,7 +376,7 @@ try {
   const page = await bare_page(browser, server.url);
   await check("before the library is loaded", () => before_loading(page));
   await page.evaluate(async () => {
-    Object.assign(window, window.package_);
+    Object.assign(window, window.package_, await import("/package/verify.js"));
     window.gpu = await window.Gpu.open();
   });
   await page.evaluate(tools);
@@ -328,6 +384,7 @@ try {
     const body = run.toString().replace(/^(async )?"[^"]*"/, "$1function ");
     await check(name, () => page.evaluate(`(${body})()`));
   }
+  await check("a panic rejects what runs, and what is asked for later", () => after_a_panic(browser, server.url));
   await check("a browser without WebGPU", () => without_webgpu(server.url));
 } finally {
   await browser.close();

@@ -159,7 +159,7 @@ const CHECKS = {
 
   async "cases are checked, shown by kind and saved"(visit) {
     const page = await visit();
-    const kind = await page.evaluate(() => import("/package/index.js").then(({ Gpu }) => Gpu.open({ self_test: false })).then((gpu) => gpu.cases()[0].kind));
+    const kind = await page.evaluate(() => import("/package/verify.js").then(({ Verifier }) => Verifier.open()).then((verifier) => verifier.cases()[0].kind));
     await page.fill("#only", kind);
     await page.click("#check-start");
     await page.locator("#check-status", { hasText: /none failed|failed,/ }).waitFor(PATIENCE);
@@ -189,10 +189,10 @@ const CHECKS = {
   async "failed, broken and skipped cases are listed with their reasons"(visit) {
     const page = await visit();
     await page.evaluate(async () => {
-      const { Gpu } = await import("/package/index.js");
-      const run = Gpu.prototype.run_case;
+      const { Verifier } = await import("/package/verify.js");
+      const run = Verifier.prototype.run_case;
       const statuses = ["failed", "broken", "skipped"];
-      Gpu.prototype.run_case = async function (case_) {
+      Verifier.prototype.run_case = async function (case_) {
         const status = statuses.shift();
         return { ...(await run.call(this, case_)), ...(status && { status, reason: `for the test: ${status}` }) };
       };

@@ -1,7 +1,9 @@
 // The package's types in use: compiled, never run.
 
 import { Gpu, NormError, from_bits, to_bits } from "../package/index.js";
-import type { CaseReport, NormSpec, Outputs, Timed } from "../package/index.js";
+import type { NormSpec, Outputs, Timed } from "../package/index.js";
+import { Verifier } from "../package/verify.js";
+import type { CaseReport, Kernel } from "../package/verify.js";
 
 const spec: NormSpec = { hidden: 4, eps: 1e-6, preset: "llama", dtype: "bf16", weight: null, add_residual: "f32", rstd: true };
 
@@ -10,8 +12,10 @@ export async function use(): Promise<Timed> {
   const norm = gpu.norm(spec);
   const outputs: Outputs = await norm.run({ input: to_bits("bf16", [1, 2, 3, 4]), residual: new Float32Array(4) });
   const output = outputs.output instanceof Uint16Array ? from_bits("bf16", outputs.output) : outputs.output;
-  const reports: CaseReport[] = await Promise.all(gpu.cases("full").map((case_) => gpu.run_case(case_)));
-  console.log(output[0], reports[0]?.reason, norm.explain(1).length, gpu.adapter.vendor);
+  const verifier = await Verifier.open();
+  const reports: CaseReport[] = await Promise.all(verifier.cases("full").map((case_) => verifier.run_case(case_)));
+  const kernels: Kernel[] = verifier.cases().flatMap((case_) => verifier.kernels(case_));
+  console.log(output[0], reports[0]?.reason, kernels[0]?.wgsl, norm.explain(1).length, gpu.adapter.vendor);
   // @ts-expect-error a name that no preset has
   gpu.norm({ hidden: 4, eps: 0, preset: "lama" });
   // @ts-expect-error there is no default
