@@ -57,6 +57,9 @@ pub enum Refused {
     DType,
     /// Any other argument.
     Argument,
+    /// What is beyond the device.
+    #[cfg(feature = "norms")]
+    Limit,
     /// What was to be timed did not do its work.
     #[cfg(feature = "norms")]
     Result,
@@ -72,6 +75,8 @@ impl Refused {
             #[cfg(feature = "norms")]
             Refused::DType => ("DType", "dtypes do not fit"),
             Refused::Argument => ("Argument", "unusable argument"),
+            #[cfg(feature = "norms")]
+            Refused::Limit => ("Limit", "over a limit of the device"),
             #[cfg(feature = "norms")]
             Refused::Result => ("Result", "wrong result"),
         };

@@ -7,7 +7,7 @@ use wgpu_rmsnorm::{BySlot, DType, Error, Gpu, NormSpec, Operands, Prepared, Slot
 
 use crate::clock::{Clock, Time, median};
 use crate::copies::Copy;
-use crate::error::Result;
+use crate::error::{Refused, Result};
 use crate::fields::object;
 use crate::written;
 
@@ -30,14 +30,17 @@ const SENTINEL: u8 = 0xff;
 
 /// Times a norm of made-up rows, and a copy of as many bytes, in about so many seconds.
 pub async fn time(gpu: &Gpu, spec: NormSpec, rows: u64, seconds: f64) -> Result<JsValue> {
+    refuse_too_large(gpu, &spec, rows)?;
     let scopes =
         [wgpu::ErrorFilter::OutOfMemory, wgpu::ErrorFilter::Validation].map(|filter| gpu.device().push_error_scope(filter));
-    let buffers = buffers(gpu, &spec, rows);
+    let buffers = create_buffers(gpu, &spec, rows);
     for scope in scopes.into_iter().rev().map(wgpu::ErrorScopeGuard::pop).collect::<Vec<_>>() {
         if let Some(error) = scope.await {
             return Err(Error::OutOfMemory { call: "create_buffer", message: error.to_string() }.into());
         }
     }
+    // Not before: to fill what is beyond the device would take hours.
+    fill_all(gpu, &spec, rows, &buffers);
     let clock = Clock::new(gpu);
     let prepared = prepare(gpu, &spec, &buffers, rows).await?;
     let bytes = prepared.plan().bytes(rows);
@@ -117,27 +120,51 @@ impl Turns<'_> {
     }
 }
 
-/// The operands on the device, filled with rows that repeat.
-fn buffers(gpu: &Gpu, spec: &NormSpec, rows: u64) -> BySlot<Buffer> {
-    let made_up_rows = (MADE_UP_ELEMENTS / spec.hidden).clamp(1, MADE_UP_ROWS).min(rows);
-    let made_up = Data::new(spec, made_up_rows, Regime::Normal(1.0), Weights::Usual);
+/// Bytes of an operand, where the norm has it.
+fn size_of(spec: &NormSpec, slot: Slot, rows: u64) -> Option<u64> {
+    let count = if slot.is_by_row() { rows } else { 1 };
+    Some(count.saturating_mul(spec.dense_stride(slot)).saturating_mul(spec.dtype_of(slot)?.size()))
+}
+
+/// Refuses operands that no buffer of the device holds.
+fn refuse_too_large(gpu: &Gpu, spec: &NormSpec, rows: u64) -> Result<()> {
+    let most = gpu.caps().max_buffer;
+    for slot in Slot::ALL {
+        let size = size_of(spec, slot, rows).unwrap_or(0);
+        if size > most {
+            let expected = format!("at most {most} bytes, which the device's buffers hold");
+            return Err(Refused::Limit.because(slot.name(), &expected, &format!("{size} bytes"), "time fewer rows"));
+        }
+    }
+    Ok(())
+}
+
+/// The operands on the device.
+fn create_buffers(gpu: &Gpu, spec: &NormSpec, rows: u64) -> BySlot<Buffer> {
     let mut buffers = BySlot::default();
     for slot in Slot::ALL {
-        let Some(dtype) = spec.dtype_of(slot) else { continue };
-        let count = if slot.is_by_row() { rows } else { 1 };
+        let Some(size) = size_of(spec, slot, rows) else { continue };
         let buffer = gpu.device().create_buffer(&wgpu::BufferDescriptor {
             label: Some(slot.name()),
-            size: count.saturating_mul(spec.dense_stride(slot)).saturating_mul(dtype.size()).next_multiple_of(16),
+            size: size.next_multiple_of(16),
             usage: BufferUsages::STORAGE | BufferUsages::COPY_DST | BufferUsages::COPY_SRC,
             mapped_at_creation: false,
         });
-        match made_up.get(slot) {
-            Some(values) => fill(gpu, &buffer, values.as_slice().bytes()),
-            None => fill(gpu, &buffer, &[SENTINEL]),
-        }
         buffers.set(slot, Some(buffer));
     }
     buffers
+}
+
+/// Fills what is read with rows that repeat, and what is written with sentinels.
+fn fill_all(gpu: &Gpu, spec: &NormSpec, rows: u64, buffers: &BySlot<Buffer>) {
+    let made_up_rows = (MADE_UP_ELEMENTS / spec.hidden).clamp(1, MADE_UP_ROWS).min(rows);
+    let made_up = Data::new(spec, made_up_rows, Regime::Normal(1.0), Weights::Usual);
+    for (slot, buffer) in buffers.iter() {
+        match made_up.get(slot) {
+            Some(values) => fill(gpu, buffer, values.as_slice().bytes()),
+            None => fill(gpu, buffer, &[SENTINEL]),
+        }
+    }
 }
 
 /// Fills a buffer with a pattern that repeats.
