@@ -35,6 +35,8 @@ pub struct Backward {
     pub saved_rstd: bool,
     /// Whether the gradients of weight and bias are added to what is there, rather than written over it.
     pub accumulate: bool,
+    #[cfg(norms_alone)]
+    pub(crate) absent: crate::absent::Absent,
 }
 
 impl NormSpec {
@@ -84,6 +86,8 @@ impl NormSpec {
             grad_bias: self.bias,
             saved_rstd: false,
             accumulate: false,
+            #[cfg(norms_alone)]
+            absent: crate::absent::absent(),
         });
         spec
     }

@@ -130,7 +130,7 @@ pub enum Error {
         message: String,
     },
     /// The device did not answer within the time limit.
-    #[error("the device did not finish {call} within {limit:?}; run fewer rows at once or raise the limit")]
+    #[error("the device did not finish {call} within {} s; run fewer rows at once or raise the limit", limit.as_secs_f64())]
     Timeout {
         /// The call.
         call: &'static str,

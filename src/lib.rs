@@ -73,6 +73,8 @@
 #[cfg(any(doc, all(doctest, feature = "gpu")))]
 #[doc = include_str!("../docs/cookbook.md")]
 pub mod cookbook {}
+#[cfg(norms_alone)]
+mod absent;
 mod backward;
 mod dtype;
 mod error;

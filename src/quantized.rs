@@ -11,6 +11,8 @@ pub struct Quantized {
     pub dtype: DType,
     /// The scale of all rows; `None` for one of each row (of each group), which is written beside the codes.
     pub scale: Option<f32>,
+    #[cfg(norms_alone)]
+    pub(crate) absent: crate::absent::Absent,
 }
 
 /// The smallest scale of a row that is not zero: below, codes are smaller than they could be.
@@ -33,13 +35,23 @@ impl NormSpec {
     /// # Ok::<(), wgpu_rmsnorm::Error>(())
     /// ```
     pub const fn quantized(mut self, dtype: DType) -> Self {
-        self.quantized = Some(Quantized { dtype, scale: None });
+        self.quantized = Some(Quantized {
+            dtype,
+            scale: None,
+            #[cfg(norms_alone)]
+            absent: crate::absent::absent(),
+        });
         self
     }
 
     /// The same with output in codes of `dtype` by one scale for all rows, which is known beforehand.
     pub const fn quantized_by(mut self, dtype: DType, scale: f32) -> Self {
-        self.quantized = Some(Quantized { dtype, scale: Some(scale) });
+        self.quantized = Some(Quantized {
+            dtype,
+            scale: Some(scale),
+            #[cfg(norms_alone)]
+            absent: crate::absent::absent(),
+        });
         self
     }
 

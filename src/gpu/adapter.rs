@@ -42,9 +42,9 @@ impl Adapter {
         self.adapter.features() & useful
     }
 
-    /// Whether name, driver or backend contain `text`, whatever the case.
+    /// Whether name, driver or backend contain `text`, whatever the case of its ASCII letters.
     pub fn matches(&self, text: &str) -> bool {
-        self.to_string().to_lowercase().contains(&text.to_lowercase())
+        self.to_string().to_ascii_lowercase().contains(&text.to_ascii_lowercase())
     }
 
     /// Discrete before integrated before virtual before unknown before software, and the wider of two software drivers first.
@@ -89,9 +89,11 @@ pub async fn adapters(with_gl: bool) -> Vec<Adapter> {
         .await
         .into_iter()
         .collect();
-    let mut found: Vec<_> = found.into_iter().map(|adapter| Adapter { info: adapter.get_info(), adapter }).collect();
-    found.sort_by_key(Adapter::rank);
-    found
+    let mut sorted = Vec::new();
+    for adapter in found.into_iter().map(|adapter| Adapter { info: adapter.get_info(), adapter }) {
+        sorted.insert(sorted.partition_point(|before: &Adapter| before.rank() <= adapter.rank()), adapter);
+    }
+    sorted
 }
 
 /// One instance for all devices of this library: wgpu panics, rather than reports, where objects of two instances meet. The one

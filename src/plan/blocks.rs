@@ -67,6 +67,8 @@ pub struct Blocks {
     pub count: u64,
     /// The second dispatch, where weight or bias have a gradient.
     pub channels: Option<Channels>,
+    #[cfg(norms_alone)]
+    pub(crate) absent: crate::absent::Absent,
 }
 
 /// The dispatch that adds up what all blocks found for each channel.
@@ -151,6 +153,8 @@ pub(super) fn share(pass: &Pass<'_>, access: &AccessMap) -> Result<Shared> {
         leaf,
         count: rows.div_ceil(block),
         channels,
+        #[cfg(norms_alone)]
+        absent: crate::absent::absent(),
     };
     let most = MOST_SCRATCH.min(caps.max_binding).min(caps.max_buffer);
     if blocks.scratch_bytes(spec) > most {

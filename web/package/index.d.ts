@@ -81,7 +81,7 @@ export class NormError extends Error {
   /**
    * The variant of the Rust error: `"Spec"`, `"Shape"`, `"DType"`, `"Limit"`, `"NoAdapter"`, `"DeviceLost"`, ... And what Rust has
    * no error for: `"Argument"`, any other argument of a wrong kind; `"Freed"`, the use of what was freed; `"Load"`, the compiled
-   * library did not load, or is not loaded yet; `"Result"`, what was to be timed did not do its work; `"Panic"`, the compiled
+   * library did not load, or is not loaded yet; `"Result"`, what `Lab` was to time did not do its work; `"Panic"`, the compiled
    * library has ended by a bug: the message has its words.
    */
   readonly kind: string;
@@ -101,7 +101,7 @@ export class Gpu {
   static open(options?: GpuOptions): Promise<Gpu>;
   /** What the browser says of the adapter; empty strings where it says nothing. */
   readonly adapter: { name: string; vendor: string; architecture: string; description: string };
-  /** The optional features that the device was opened with: `"timestamp-query"`, where the browser has it, which `time` uses. */
+  /** The optional features that the device was opened with: `"timestamp-query"`, where the browser has it. */
   readonly features: readonly string[];
   /** How lanes of a workgroup are joined. */
   readonly reduction: "workgroup memory" | "subgroups";
@@ -110,8 +110,6 @@ export class Gpu {
   /** What the device allows. */
   readonly limits: { max_binding: number; max_buffer: number; max_invocations: number; workgroup_memory: number };
   norm(spec: NormSpec): Norm;
-  /** Times a norm and a copy of its bytes, in turns. Rejects where one of them left something unwritten. */
-  time(spec: NormSpec, rows: number, options?: { seconds?: number }): Promise<Timed>;
   /** Gives the device back. What still runs on it is rejected. */
   free(): void;
 }
@@ -126,26 +124,6 @@ export class Norm {
   /** The WGSL text of the kernel for `rows` rows. */
   shader(rows: number): string;
   free(): void;
-}
-
-/** How long a norm takes beside a copy of as many bytes. */
-export interface Timed {
-  /** One norm, recorded, submitted and waited for, in microseconds. */
-  latency_us: number;
-  /** One norm of many in a submit. */
-  norm_us: number;
-  /** One copy of as many bytes, by the fastest of several kernels. */
-  copy_us: number;
-  /** Bytes that a norm must read and write: each input once, each output once. */
-  bytes: number;
-  /** Values of weight and bias. */
-  parameters: number;
-  /** `"timestamps"` of the device, or `"wall clock"`. */
-  clock: "timestamps" | "wall clock";
-  /** The kernel's rung. */
-  rung: string;
-  /** The copy's kernel. */
-  copy: string;
 }
 
 /** Conversions between numbers and the bits of half types, as the kernels round: to nearest, ties to even. Once a `Gpu` was opened. */

@@ -24,6 +24,18 @@ async function preferred() {
   };
 }
 
+/** The device after its self-test; given back where it failed. */
+async function tested(opened) {
+  try {
+    const gpu = await compiled.running(() => opened.tested());
+    opened.free();
+    return gpu;
+  } catch (error) {
+    opened.destroy();
+    throw error;
+  }
+}
+
 function note(uses, has) {
   if (uses) {
     return "";
@@ -63,7 +75,8 @@ export class Gpu {
     }
     await compiled.load(wasm);
     is_loaded = true;
-    const gpu = await compiled.running(() => library.Gpu.open(Boolean(self_test)));
+    const opened = await compiled.running(() => library.Gpu.open());
+    const gpu = self_test ? await tested(opened) : opened;
     return new Gpu(OWN, gpu, await preferred());
   }
 
@@ -76,14 +89,6 @@ export class Gpu {
 
   norm(spec) {
     return new Norm(OWN, this.#live.norm(spec));
-  }
-
-  async time(spec, rows, { seconds = 1 } = {}) {
-    if (!(seconds > 0 && seconds < Infinity)) {
-      const remedy = "pass how long the timing may take, about";
-      throw new NormError("Argument", `unusable argument: seconds: expected a number above 0, got ${seconds}; ${remedy}`);
-    }
-    return compiled.running(() => this.#live.time(spec, rows, seconds));
   }
 
   free() {

@@ -11,9 +11,6 @@ const TABLES_MS = 500;
 const FAILED = ["failed", "broken"];
 
 export class Check extends Task {
-  /** Fetched where it is wanted: it is as large as the rest of the page. */
-  #verifier = null;
-
   constructor() {
     super("check");
   }
@@ -21,10 +18,9 @@ export class Check extends Task {
   async run() {
     const tier = document.querySelector("[name=tier]:checked").value;
     const only = $("only").value.trim();
-    this.say("Loading the verification …");
-    this.#verifier ??= await import("./package/verify.js").then(({ Verifier }) => Verifier.open());
+    const lab = await this.lab();
     const holds = (text) => text.toLowerCase().includes(only.toLowerCase());
-    const cases = this.#verifier.cases(tier).filter(({ kind, name }) => holds(kind) || holds(name));
+    const cases = lab.cases(tier).filter(({ kind, name }) => holds(kind) || holds(name));
     if (cases.length === 0) {
       this.blame(`only: expected a part of a case’s kind or name, got ${only}; leave it empty for all cases`);
       return "Nothing was checked.";
@@ -47,7 +43,7 @@ export class Check extends Task {
         await breathe();
         turn = performance.now();
       }
-      reports.push(await this.#verifier.run_case(case_));
+      reports.push(await lab.run_case(case_));
     }
     const seconds = (performance.now() - start) / 1000;
     this.progress(reports.length, cases.length);

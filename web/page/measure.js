@@ -42,6 +42,7 @@ export class Measure extends Task {
   async run() {
     const jobs = this.#jobs();
     if (jobs === null) return null;
+    const lab = await this.lab();
     const seconds = Number($("budget").value);
     const step = clockStep();
     this.#results = [];
@@ -55,7 +56,7 @@ export class Measure extends Task {
       const about = { op: norm.op, rows, hidden, dtype, device: deviceName(this.gpu) };
       try {
         const spec = { hidden, eps: 1e-6, preset: norm.preset, dtype };
-        this.#take(about, await this.gpu.time(spec, rows, { seconds }));
+        this.#take(about, await lab.time(spec, rows, { seconds }));
       } catch (error) {
         this.#results.push({ ...about, error: error.message });
       }

@@ -4,6 +4,8 @@ import { $, save } from "./dom.js";
 
 let running = null;
 const all = [];
+/** The promise of what both sections run on. */
+let opened = null;
 
 export class Task {
   #name;
@@ -45,6 +47,17 @@ export class Task {
   close(why) {
     this.at("closed").textContent = why;
     this.at("closed").hidden = false;
+  }
+
+  /** What times and verifies: fetched where it is first wanted, for it is larger than all the rest of the page. */
+  async lab() {
+    if (opened === null) this.say("Loading what times and verifies …");
+    opened ??= import("./package/lab.js").then(({ Lab }) => Lab.open());
+    return opened.catch((error) => {
+      // A network may be back by the next time.
+      opened = null;
+      throw error;
+    });
   }
 
   get stopped() {

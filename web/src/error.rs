@@ -50,7 +50,6 @@ pub enum Refused {
     /// A field of a norm.
     Spec,
     /// An operand that is not there, or not an array.
-    #[cfg(feature = "norms")]
     Shape,
     /// An array for another dtype.
     #[cfg(feature = "norms")]
@@ -58,10 +57,10 @@ pub enum Refused {
     /// Any other argument.
     Argument,
     /// What is beyond the device.
-    #[cfg(feature = "norms")]
+    #[cfg(feature = "lab")]
     Limit,
     /// What was to be timed did not do its work.
-    #[cfg(feature = "norms")]
+    #[cfg(feature = "lab")]
     Result,
 }
 
@@ -70,14 +69,13 @@ impl Refused {
     pub fn because(self, argument: &str, expected: &str, actual: &str, remedy: &str) -> NormError {
         let (kind, what) = match self {
             Refused::Spec => ("Spec", "invalid norm"),
-            #[cfg(feature = "norms")]
             Refused::Shape => ("Shape", "shapes do not fit"),
             #[cfg(feature = "norms")]
             Refused::DType => ("DType", "dtypes do not fit"),
             Refused::Argument => ("Argument", "unusable argument"),
-            #[cfg(feature = "norms")]
+            #[cfg(feature = "lab")]
             Refused::Limit => ("Limit", "over a limit of the device"),
-            #[cfg(feature = "norms")]
+            #[cfg(feature = "lab")]
             Refused::Result => ("Result", "wrong result"),
         };
         NormError::new(kind, &format!("{what}: {argument}: expected {expected}, got {actual}; {remedy}"))

@@ -38,10 +38,7 @@ impl<'a> Fields<'a> {
     pub fn whole(&self, name: &str) -> Result<Option<u64>> {
         self.get(name).map(|value| whole(name, &value)).transpose()
     }
-}
 
-#[cfg(feature = "norms")]
-impl Fields<'_> {
     /// A text.
     pub fn text(&self, name: &str, expected: &str) -> Result<Option<String>> {
         let Some(value) = self.get(name) else { return Ok(None) };

@@ -1,10 +1,12 @@
 //! The browser's GPU.
 
+use js_sys::Promise;
 use wasm_bindgen::prelude::*;
+use wasm_bindgen_futures::future_to_promise;
 use wgpu_rmsnorm::wgpu::{DeviceDescriptor, Features};
 use wgpu_rmsnorm::{Error, Gpu as Inner, adapters};
 
-use crate::error::Result;
+use crate::error::{NormError, Result};
 use crate::fields::object;
 
 /// Features that the device is opened with, where the browser has them, by the names that they have there.
@@ -17,7 +19,7 @@ pub struct Gpu(pub(crate) Inner);
 #[wasm_bindgen]
 impl Gpu {
     /// Opens the browser's preferred high-performance adapter, with its timestamps.
-    pub async fn open(self_test: bool) -> Result<Gpu> {
+    pub async fn open() -> Result<Gpu> {
         let Some(adapter) = adapters(false).await.into_iter().next() else {
             // The library says it best.
             return Ok(Gpu(Inner::new().await?));
@@ -31,8 +33,13 @@ impl Gpu {
         let opened = adapter.wgpu().request_device(&descriptor).await;
         let (device, queue) =
             opened.map_err(|error| Error::NoDevice { adapter: adapter.to_string(), message: error.to_string() })?;
-        let gpu = Inner::from_wgpu(device, queue).await?;
-        Ok(Gpu(if self_test { gpu.tested().await? } else { gpu }))
+        Ok(Gpu(Inner::from_wgpu(device, queue).await?))
+    }
+
+    /// The same device, planned for by what passed the self-test.
+    pub fn tested(&self) -> Promise {
+        let gpu = self.0.clone();
+        future_to_promise(async move { Ok(Gpu(gpu.tested().await.map_err(NormError::from)?).into()) })
     }
 
     /// The optional features that the device was opened with.

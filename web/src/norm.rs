@@ -8,7 +8,7 @@ use wgpu_rmsnorm::{BySlot, Inputs, Layout, Norm as Inner, Outputs, Slot, Values}
 use crate::error::{NormError, Refused, Result};
 use crate::fields::{Fields, object, whole};
 use crate::gpu::Gpu;
-use crate::{spec, tensor, timing};
+use crate::{spec, tensor};
 
 /// What a norm may read, as index.d.ts has it.
 const READ: [Slot; 5] = [Slot::Input, Slot::Weight, Slot::Bias, Slot::Residual, Slot::Gate];
@@ -20,16 +20,6 @@ impl Gpu {
     /// A norm on this device.
     pub fn norm(&self, spec: &JsValue) -> Result<Norm> {
         Ok(Norm(self.0.norm(spec::from_js(spec)?)?))
-    }
-
-    /// Times a norm and a copy of its bytes, in turns, for about so many seconds.
-    pub fn time(&self, spec: &JsValue, rows: &JsValue, seconds: f64) -> Result<Promise> {
-        let (spec, rows) = (spec::from_js(spec)?, whole("rows", rows)?);
-        if rows == 0 {
-            return Err(Refused::Shape.because("rows", "at least 1", "0", "pass the number of rows to be timed"));
-        }
-        let gpu = self.0.clone();
-        Ok(future_to_promise(async move { Ok(timing::time(&gpu, spec, rows, seconds).await?) }))
     }
 }
 

@@ -1,15 +1,18 @@
 //! A norm and the copies of its bytes, in turns.
 
-use wasm_bindgen::JsValue;
+use js_sys::Promise;
+use wasm_bindgen::prelude::*;
+use wasm_bindgen_futures::future_to_promise;
 use wgpu_rmsnorm::verify::{Data, Regime, Weights};
 use wgpu_rmsnorm::wgpu::{self, Buffer, BufferUsages};
-use wgpu_rmsnorm::{BySlot, DType, Error, Gpu, NormSpec, Operands, Prepared, Slot};
+use wgpu_rmsnorm::{BySlot, DType, Error, Gpu as Inner, NormSpec, Operands, Prepared, Slot};
 
 use crate::clock::{Clock, Time, median};
 use crate::copies::Copy;
 use crate::error::{Refused, Result};
-use crate::fields::object;
-use crate::written;
+use crate::fields::{object, whole};
+use crate::gpu::Gpu;
+use crate::{spec, written};
 
 /// A submit shall take as long as this: browsers tell the time in coarse steps.
 const SUBMIT: f64 = 0.02;
@@ -28,8 +31,21 @@ const PIECE: usize = 1 << 22;
 /// What fills an output before: a NaN in every dtype, and no result of made-up rows.
 const SENTINEL: u8 = 0xff;
 
+#[wasm_bindgen]
+impl Gpu {
+    /// Times a norm and a copy of its bytes, in turns, for about so many seconds.
+    pub fn time(&self, spec: &JsValue, rows: &JsValue, seconds: f64) -> Result<Promise> {
+        let (spec, rows) = (spec::from_js(spec)?, whole("rows", rows)?);
+        if rows == 0 {
+            return Err(Refused::Shape.because("rows", "at least 1", "0", "pass the number of rows to be timed"));
+        }
+        let gpu = self.0.clone();
+        Ok(future_to_promise(async move { Ok(time(&gpu, spec, rows, seconds).await?) }))
+    }
+}
+
 /// Times a norm of made-up rows, and a copy of as many bytes, in about so many seconds.
-pub async fn time(gpu: &Gpu, spec: NormSpec, rows: u64, seconds: f64) -> Result<JsValue> {
+async fn time(gpu: &Inner, spec: NormSpec, rows: u64, seconds: f64) -> Result<JsValue> {
     refuse_too_large(gpu, &spec, rows)?;
     let scopes =
         [wgpu::ErrorFilter::OutOfMemory, wgpu::ErrorFilter::Validation].map(|filter| gpu.device().push_error_scope(filter));
@@ -127,7 +143,7 @@ fn size_of(spec: &NormSpec, slot: Slot, rows: u64) -> Option<u64> {
 }
 
 /// Refuses operands that no buffer of the device holds.
-fn refuse_too_large(gpu: &Gpu, spec: &NormSpec, rows: u64) -> Result<()> {
+fn refuse_too_large(gpu: &Inner, spec: &NormSpec, rows: u64) -> Result<()> {
     let most = gpu.caps().max_buffer;
     for slot in Slot::ALL {
         let size = size_of(spec, slot, rows).unwrap_or(0);
@@ -140,7 +156,7 @@ fn refuse_too_large(gpu: &Gpu, spec: &NormSpec, rows: u64) -> Result<()> {
 }
 
 /// The operands on the device.
-fn create_buffers(gpu: &Gpu, spec: &NormSpec, rows: u64) -> BySlot<Buffer> {
+fn create_buffers(gpu: &Inner, spec: &NormSpec, rows: u64) -> BySlot<Buffer> {
     let mut buffers = BySlot::default();
     for slot in Slot::ALL {
         let Some(size) = size_of(spec, slot, rows) else { continue };
@@ -156,7 +172,7 @@ fn create_buffers(gpu: &Gpu, spec: &NormSpec, rows: u64) -> BySlot<Buffer> {
 }
 
 /// Fills what is read with rows that repeat, and what is written with sentinels.
-fn fill_all(gpu: &Gpu, spec: &NormSpec, rows: u64, buffers: &BySlot<Buffer>) {
+fn fill_all(gpu: &Inner, spec: &NormSpec, rows: u64, buffers: &BySlot<Buffer>) {
     let made_up_rows = (MADE_UP_ELEMENTS / spec.hidden).clamp(1, MADE_UP_ROWS).min(rows);
     let made_up = Data::new(spec, made_up_rows, Regime::Normal(1.0), Weights::Usual);
     for (slot, buffer) in buffers.iter() {
@@ -168,7 +184,7 @@ fn fill_all(gpu: &Gpu, spec: &NormSpec, rows: u64, buffers: &BySlot<Buffer>) {
 }
 
 /// Fills a buffer with a pattern that repeats.
-fn fill(gpu: &Gpu, buffer: &Buffer, pattern: &[u8]) {
+fn fill(gpu: &Inner, buffer: &Buffer, pattern: &[u8]) {
     // Writes are of whole words.
     let piece = pattern.repeat(4 * (PIECE / (4 * pattern.len())).max(1));
     for start in (0..buffer.size()).step_by(piece.len()) {
@@ -177,7 +193,7 @@ fn fill(gpu: &Gpu, buffer: &Buffer, pattern: &[u8]) {
     }
 }
 
-async fn prepare(gpu: &Gpu, spec: &NormSpec, buffers: &BySlot<Buffer>, rows: u64) -> Result<Prepared> {
+async fn prepare(gpu: &Inner, spec: &NormSpec, buffers: &BySlot<Buffer>, rows: u64) -> Result<Prepared> {
     let (Some(input), Some(output)) = (buffers.get(Slot::Input), buffers.get(Slot::Output)) else { return Err(no_time().into()) };
     let operands = buffers.iter().fold(Operands::new(input, output), |all, (slot, buffer)| all.with(slot, buffer.into()));
     Ok(gpu.norm(*spec)?.prepare(&operands, rows).await?)

@@ -13,7 +13,7 @@ use crate::gpu::Gpu;
 
 static LIST: LazyLock<Vec<Case>> = LazyLock::new(|| cases(Tier::Full));
 
-/// The fields of a case, as verify.d.ts has them.
+/// The fields of a case, as lab.d.ts has them.
 const CASE_FIELDS: [&str; 4] = ["index", "tier", "kind", "name"];
 
 #[wasm_bindgen]

@@ -130,8 +130,8 @@ const CHECKS = {
   async "what is wrong with other arguments is said too"() {
     await fails(() => Gpu.open({ selftest: true }), "Argument", "selftest: expected wasm or self_test");
     await fails(() => new Gpu(), "Argument", "Gpu.open");
-    await fails(() => gpu.time({ hidden: 4, eps: 0 }, 0), "Shape", "rows: expected at least 1, got 0");
-    await fails(() => gpu.time({ hidden: 4, eps: 0 }, 1, { seconds: -1 }), "Argument", "seconds: expected a number above 0, got -1");
+    await fails(() => lab.time({ hidden: 4, eps: 0 }, 0), "Shape", "rows: expected at least 1, got 0");
+    await fails(() => lab.time({ hidden: 4, eps: 0 }, 1, { seconds: -1 }), "Argument", "seconds: expected a number above 0, got -1");
     await fails(() => to_bits("f32", [1]), "Argument", 'dtype: expected "f16" or "bf16", got "f32"');
     await fails(() => to_bits("f64", [1]), "Spec", "dtype: ");
     await fails(() => to_bits("f16", 1), "Argument", "values: expected numbers, got 1");
@@ -141,7 +141,7 @@ const CHECKS = {
 
   async "a norm beyond the device's limits is refused, and the next one runs"() {
     const { max_buffer } = gpu.limits;
-    const timed = gpu.time({ hidden: 1024, eps: 0 }, Math.ceil(max_buffer / 1024));
+    const timed = lab.time({ hidden: 1024, eps: 0 }, Math.ceil(max_buffer / 1024));
     await fails(() => timed, /Limit|OutOfMemory/, "");
     equal((await gpu.norm({ hidden: 1, eps: 0, weight: null }).run({ input: new Float32Array([5]) })).output[0], 1);
   },
@@ -185,27 +185,27 @@ const CHECKS = {
   },
 
   async "cases are listed and run"() {
-    const verifier = await Verifier.open();
-    const [quick, full] = [verifier.cases(), verifier.cases("full")];
+    const lab = await Lab.open();
+    const [quick, full] = [lab.cases(), lab.cases("full")];
     equal(quick.length > 300 && full.length > 2 * quick.length, true);
     equal(full.every(({ index }, i) => index === i), true);
     equal(quick.every(({ tier }) => tier === "quick"), true);
-    const report = await verifier.run_case(quick[0]);
+    const report = await lab.run_case(quick[0]);
     equal([report.kind, report.name, report.status], [quick[0].kind, quick[0].name, "passed"]);
     equal(report.elements > 0 && report.worst_ulp <= 4, true);
-    const [kernel] = verifier.kernels(quick[0]);
+    const [kernel] = lab.kernels(quick[0]);
     equal(kernel.wgsl.includes("@compute") && kernel.label.includes("rms_norm"), true);
-    await fails(() => verifier.cases("slow"), "Argument", 'tier: expected "quick" or "full", got "slow"');
-    await fails(() => verifier.run_case({ index: 1e9 }), "Argument", "case: expected one of `cases`");
-    await fails(() => verifier.kernels({ number: 1 }), "Argument", "number: expected a field of case: index");
-    await fails(() => new Verifier(), "Argument", "Verifier.open");
-    verifier.free();
-    verifier.free();
-    await fails(() => verifier.run_case(quick[0]), "Freed", "this Verifier was freed; open another");
+    await fails(() => lab.cases("slow"), "Argument", 'tier: expected "quick" or "full", got "slow"');
+    await fails(() => lab.run_case({ index: 1e9 }), "Argument", "case: expected one of `cases`");
+    await fails(() => lab.kernels({ number: 1 }), "Argument", "number: expected a field of case: index");
+    await fails(() => new Lab(), "Argument", "Lab.open");
+    lab.free();
+    lab.free();
+    await fails(() => lab.run_case(quick[0]), "Freed", "this Lab was freed; open another");
   },
 
   async "a norm and its copy are timed"() {
-    const timed = await gpu.time({ hidden: 256, eps: 1e-6, dtype: "f16" }, 64, { seconds: 0.3 });
+    const timed = await lab.time({ hidden: 256, eps: 1e-6, dtype: "f16" }, 64, { seconds: 0.3 });
     equal(timed.bytes, 2 * 2 * 64 * 256 + 2 * 256);
     equal(timed.parameters, 256);
     equal([timed.latency_us, timed.norm_us, timed.copy_us].every((time) => time > 0 && time < 1e7), true);
@@ -228,12 +228,12 @@ const CHECKS = {
         GPUComputePassEncoder.prototype.dispatchWorkgroups = function (...grid) {
           return dispatch.apply(this, is_broken() ? [1, 1, 1] : grid);
         };
-        await fails(() => gpu.time({ hidden: 256, eps: 1e-6 }, 512, { seconds: 0.1 }), "Result", message);
+        await fails(() => lab.time({ hidden: 256, eps: 1e-6 }, 512, { seconds: 0.1 }), "Result", message);
       }
     } finally {
       Object.assign(GPUComputePassEncoder.prototype, { dispatchWorkgroups: dispatch, setPipeline: set });
     }
-    equal((await gpu.time({ hidden: 256, eps: 1e-6 }, 512, { seconds: 0.1 })).norm_us > 0, true);
+    equal((await lab.time({ hidden: 256, eps: 1e-6 }, 512, { seconds: 0.1 })).norm_us > 0, true);
   },
 
   async "what is freed says so"() {
@@ -376,8 +376,9 @@ try {
   const page = await bare_page(browser, server.url);
   await check("before the library is loaded", () => before_loading(page));
   await page.evaluate(async () => {
-    Object.assign(window, window.package_, await import("/package/verify.js"));
+    Object.assign(window, window.package_, await import("/package/lab.js"));
     window.gpu = await window.Gpu.open();
+    window.lab = await window.Lab.open();
   });
   await page.evaluate(tools);
   for (const [name, run] of Object.entries(CHECKS)) {

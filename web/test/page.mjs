@@ -159,7 +159,7 @@ const CHECKS = {
 
   async "cases are checked, shown by kind and saved"(visit) {
     const page = await visit();
-    const kind = await page.evaluate(() => import("/package/verify.js").then(({ Verifier }) => Verifier.open()).then((verifier) => verifier.cases()[0].kind));
+    const kind = await page.evaluate(() => import("/package/lab.js").then(({ Lab }) => Lab.open()).then((lab) => lab.cases()[0].kind));
     await page.fill("#only", kind);
     await page.click("#check-start");
     await page.locator("#check-status", { hasText: /none failed|failed,/ }).waitFor(PATIENCE);
@@ -189,10 +189,10 @@ const CHECKS = {
   async "failed, broken and skipped cases are listed with their reasons"(visit) {
     const page = await visit();
     await page.evaluate(async () => {
-      const { Verifier } = await import("/package/verify.js");
-      const run = Verifier.prototype.run_case;
+      const { Lab } = await import("/package/lab.js");
+      const run = Lab.prototype.run_case;
       const statuses = ["failed", "broken", "skipped"];
-      Verifier.prototype.run_case = async function (case_) {
+      Lab.prototype.run_case = async function (case_) {
         const status = statuses.shift();
         return { ...(await run.call(this, case_)), ...(status && { status, reason: `for the test: ${status}` }) };
       };
