@@ -57,7 +57,7 @@ export class Fields {
     return document.querySelector("[name=dtype]:checked").value;
   }
 
-  /** What is typed, in numbers, as stored; `null` where a field holds none. Problems stand beside their fields. */
+  /** What is typed, in numbers, as stored, and whether all of it is numbers. Problems stand beside their fields. */
   read() {
     const { dtype } = this;
     const used = this.#rows.slice(0, this.#count);
@@ -69,9 +69,8 @@ export class Fields {
     });
     // The library judges eps itself.
     const eps = $("eps").value.trim() === "" ? NaN : Number($("eps").value);
-    if (problems.some((said) => said !== null)) return null;
     const stored = (field) => used.map((row) => round(Number(row[field].value), dtype));
-    return { dtype, eps, x: stored("x"), weight: stored("weight") };
+    return { isValid: problems.every((said) => said === null), dtype, eps, x: stored("x"), weight: stored("weight") };
   }
 
   /** Says what is wrong with eps; nothing where it is empty. */

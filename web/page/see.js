@@ -42,7 +42,9 @@ export class See {
   /** Judges at once what was typed; the GPU follows. */
   #update() {
     const asked = this.#fields.read();
-    this.#isValid = asked !== null && this.#judgeEps(asked);
+    // Both, so that every field says what is wrong with it.
+    const isGoodEps = this.#judgeEps(asked);
+    this.#isValid = asked.isValid && isGoodEps;
     $("norms").classList.toggle("stale", !this.#isValid);
     if (!this.#isValid) {
       this.#waiting = null;
@@ -141,8 +143,8 @@ export class See {
   }
 
   #showKernel() {
+    if (!this.#gpu || !this.#isValid || !$("kernel").open) return;
     const asked = this.#fields.read();
-    if (!this.#gpu || !asked || !$("kernel").open) return;
     const norm = this.#gpu.norm({ hidden: asked.x.length, eps: asked.eps, dtype: asked.dtype });
     $("kernel-plan").textContent = norm.explain(1);
     $("kernel-text").textContent = norm.shader(1);

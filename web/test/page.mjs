@@ -255,32 +255,37 @@ const CHECKS = {
   },
 
   async "every control has a name, every text contrast, in both schemes and at every width"(visit) {
-    for (const colorScheme of ["light", "dark"]) {
-      for (const width of [360, 768, 1280]) {
-        const page = await visit({ colorScheme, viewport: { width, height: 900 } });
-        await chooseOwnShape(page, "16", "256");
-        await page.click("#measure-start");
-        await page.locator("#measure-status", { hasText: "Done" }).waitFor(PATIENCE);
-        await page.fill("#only", "rstd");
-        await page.click("#check-start");
-        await page.locator("#check-status", { hasText: "none failed" }).waitFor(PATIENCE);
-        equal(await page.evaluate(() => document.documentElement.scrollWidth), width);
-        equal((await controls(page)).filter(({ name }) => name === ""), []);
-        equal((await contrasts(page)).filter(({ ratio }) => ratio < 4.5), []);
-        await page.screenshot({ path: `${SHOTS}page-${width}-${colorScheme}.png`, fullPage: true });
-        await page.check("[name=dtype][value=f16]");
-        await page.getByRole("button", { name: "Huge" }).click();
-        await page.selectOption("#channels-count", "8");
-        await page.fill("[aria-label='x, channel 2']", "abc");
-        await page.fill("#eps", "-1");
-        await page.locator(".norms.stale").waitFor(PATIENCE);
-        equal(await page.evaluate(() => document.documentElement.scrollWidth), width);
-        // What is out of date is dimmed, and not to be read.
-        equal((await contrasts(page, ":not(.stale *)")).filter(({ ratio }) => ratio < 4.5), []);
-        await page.locator("#see").screenshot({ path: `${SHOTS}invalid-${width}-${colorScheme}.png` });
-        await page.close();
+    const page = await visit();
+    const looks = async (name, which, part) => {
+      for (const colorScheme of ["light", "dark"]) {
+        await page.emulateMedia({ colorScheme });
+        for (const width of [360, 768, 1280]) {
+          await page.setViewportSize({ width, height: 900 });
+          equal(await page.evaluate(() => document.documentElement.scrollWidth), width);
+          equal((await contrasts(page, which)).filter(({ ratio }) => ratio < 4.5), []);
+          const path = `${SHOTS}${name}-${width}-${colorScheme}.png`;
+          await (part ? page.locator(part).screenshot({ path }) : page.screenshot({ path, fullPage: true }));
+        }
       }
-    }
+    };
+    await chooseOwnShape(page, "16", "256");
+    await page.click("#measure-start");
+    await page.locator("#measure-status", { hasText: "Done" }).waitFor(PATIENCE);
+    await page.fill("#only", "rstd");
+    await page.click("#check-start");
+    await page.locator("#check-status", { hasText: "none failed" }).waitFor(PATIENCE);
+    equal((await controls(page)).filter(({ name }) => name === ""), []);
+    await looks("page", "*");
+    await page.check("[name=dtype][value=f16]");
+    await page.getByRole("button", { name: "Huge" }).click();
+    await page.selectOption("#channels-count", "8");
+    await page.fill("[aria-label='x, channel 2']", "abc");
+    await page.fill("#eps", "-1");
+    await page.locator(".norms.stale").waitFor(PATIENCE);
+    has(await page.textContent("#eps-error"), "got -1");
+    has(await page.textContent("#problem-2"), "got abc");
+    // What is out of date is dimmed, and not to be read.
+    await looks("invalid", ":not(.stale *)", "#see");
   },
 };
 

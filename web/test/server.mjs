@@ -14,11 +14,20 @@ const TYPES = {
   ".wasm": "application/wasm",
 };
 
+/** The path that a request names; `null` where it is none. */
+function pathOf(url) {
+  try {
+    return normalize(decodeURIComponent(new URL(url, "http://localhost").pathname));
+  } catch {
+    return null;
+  }
+}
+
 /** Serves folders, each at its own path, on a free port of this machine. Resolves to `{ url, close }`. */
 export function serve(folders, port = 0) {
   const server = createServer((request, response) => {
-    const path = normalize(decodeURIComponent(new URL(request.url, "http://localhost").pathname));
-    const mount = Object.keys(folders).sort((a, b) => b.length - a.length).find((mount) => path.startsWith(mount));
+    const path = pathOf(request.url);
+    const mount = path && Object.keys(folders).sort((a, b) => b.length - a.length).find((mount) => path.startsWith(mount));
     let file = mount && join(folders[mount], path.slice(mount.length));
     if (file && existsSync(file) && statSync(file).isDirectory()) {
       file = join(file, "index.html");
