@@ -88,9 +88,8 @@ fn is_rescued(team: Team, first: u32, end: u32) -> bool {
 
 // The gradients of a strip, in rows first .. end of a block: chain after chain.
 fn strip_gradients(team: Team, o: u32, first: u32, end: u32, rows: u32, is_rare: bool) {
-    var number = first;
-    while (number < rolled(end)) {
-        let stop = min((number / LEAF + 1u) * LEAF, end);
+    for (var number = first; number < rolled(end); number = chain_end(number, end)) {
+        let stop = chain_end(number, end);
         chain_gradients(team, o, number, stop, rows, is_rare);
         if (stop % LEAF == 0u || stop == team.rows) {
             for (var k = 0u; k < rolled(STRIP); k++) {
@@ -98,8 +97,12 @@ fn strip_gradients(team: Team, o: u32, first: u32, end: u32, rows: u32, is_rare:
                 clear_sums(k);
             }
         }
-        number = stop;
     }
+}
+
+// Where the chain of a row ends, or the rows do.
+fn chain_end(number: u32, end: u32) -> u32 {
+    return min((number / LEAF + 1u) * LEAF, end);
 }
 
 // The same of rows of one chain. Software drivers run both sides of every branch, but leave a loop that nobody is in: so batches

@@ -46,7 +46,7 @@ fn main(@builtin(workgroup_id) id: vec3<u32>, @builtin(local_invocation_index) i
     let kind = id.y / lines;
     let blocks = (row_count() / GROUPS + BLOCK_ROWS - 1u) / BLOCK_ROWS;
     var length = 1u;
-    while (length * WORKGROUP_SIZE < blocks) {
+    for (var covered = WORKGROUP_SIZE; covered < blocks; covered *= 2u) {
         length *= 2u;
     }
     let first = min(index * length, blocks);

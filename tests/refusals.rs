@@ -182,23 +182,6 @@ fn a_device_below_the_needed_limits_is_refused() {
     }
 }
 
-/// L10: a device that is gone is an error in every call, and not a panic.
-#[test]
-fn l10_a_destroyed_device_is_an_error() {
-    for like in gpus() {
-        let gpu = pollster::block_on(open_default(like)).unwrap();
-        let spec = NormSpec::torch(8, 1e-6).without_weight();
-        let x = wave(24, DType::F32);
-        run(&gpu, spec, &Inputs::new(&x)).unwrap();
-        gpu.device().destroy();
-        for _ in 0..2 {
-            let error = run(&gpu, spec, &Inputs::new(&x)).unwrap_err();
-            assert!(matches!(error, Error::DeviceLost { .. }), "{error:?}");
-        }
-        still_works(like);
-    }
-}
-
 /// M1, M2: the choice of an adapter, and what is said where there is none.
 #[test]
 fn m1_an_unknown_adapter_is_an_error_that_lists_what_was_found() {
@@ -207,36 +190,6 @@ fn m1_an_unknown_adapter_is_an_error_that_lists_what_was_found() {
     assert!(error.contains("no such adapter") && error.contains(&gpus()[0].info().name), "{error}");
     let named = GpuOptions::default().adapter(gpus()[0].info().name.to_uppercase()).without_self_test();
     assert_eq!(pollster::block_on(Gpu::with(named)).unwrap().info().name, gpus()[0].info().name);
-}
-
-/// L4: a wait has an end.
-#[test]
-fn l4_a_wait_ends_at_its_limit() {
-    let adapter = pollster::block_on(adapters(false)).into_iter().next().unwrap();
-    let options = GpuOptions::default().without_self_test().wait_limit(std::time::Duration::ZERO);
-    let gpu = pollster::block_on(Gpu::open(&adapter, &options)).unwrap();
-    let x = wave(4096 * 512, DType::F32);
-    let result = run(&gpu, NormSpec::torch(4096, 1e-6).without_weight(), &Inputs::new(&x));
-    assert!(matches!(result, Err(Error::Timeout { .. })), "{result:?}");
-}
-
-/// Threads share a device.
-#[test]
-fn four_threads_share_a_device() {
-    for gpu in gpus() {
-        std::thread::scope(|scope| {
-            for thread in 0..4u64 {
-                scope.spawn(move || {
-                    let spec = NormSpec::torch(50 + thread, 1e-6).without_weight();
-                    let x = wave(spec.hidden * 6, DType::F32);
-                    let first = run(gpu, spec, &Inputs::new(&x)).unwrap();
-                    for _ in 0..50 {
-                        assert_eq!(run(gpu, spec, &Inputs::new(&x)).unwrap(), first);
-                    }
-                });
-            }
-        });
-    }
 }
 
 /// H2, H4: a sum lies over the residual by its own name alone, and over nothing else; and a norm says whether it has a residual.

@@ -247,3 +247,53 @@ fn texts_hold_no_leftovers() {
         }
     }
 }
+
+/// The text of a shader without its comments.
+fn code(shader: &Shader) -> String {
+    shader.wgsl.lines().map(|line| line.split("//").next().unwrap_or("")).collect::<Vec<_>>().join("\n")
+}
+
+/// O1: every loop counts towards a bound that it names; there is none that only a `break` would end.
+#[test]
+fn o1_every_loop_is_counted() {
+    let mut loops = 0;
+    for shader in plans().iter().flat_map(shaders) {
+        let code = code(&shader);
+        assert!(!code.contains("loop {") && !code.contains("while "), "{}", shader.label);
+        for header in code.lines().filter_map(|line| line.trim().strip_prefix("for (")) {
+            let parts: Vec<&str> = header.split(';').collect();
+            let [start, condition, step] = parts[..] else { panic!("{header:?} in {}", shader.label) };
+            assert!(start.starts_with("var "), "{header:?}");
+            let variable = start.trim_start_matches("var ").split([' ', ':']).next().unwrap();
+            let bounded = [" < ", " <= ", " >= ", " > "].iter().any(|order| condition.contains(order));
+            assert!(bounded && condition.contains(variable) && step.contains(variable), "{header:?} in {}", shader.label);
+            loops += 1;
+        }
+    }
+    assert!(loops > 1000, "{loops} loops");
+}
+
+/// O2: no array in an invocation's own memory is indexed by a variable, in a loop or elsewhere: old compilers of HLSL unroll such
+/// loops, or give up. But for rows of one invocation, which only software devices get: it has no workgroup to share memory with.
+#[test]
+fn o2_no_local_array_is_indexed_by_a_variable() {
+    let mut seen = HashSet::new();
+    let shared = plans().into_iter().filter(|plan| !plan.is_alone);
+    for shader in shared.flat_map(|plan| shaders(&plan).collect::<Vec<_>>()).filter(|s| seen.insert(s.wgsl.clone())) {
+        let module = naga::front::wgsl::parse_str(&shader.wgsl).unwrap();
+        let functions =
+            module.functions.iter().map(|(_, function)| function).chain(module.entry_points.iter().map(|e| &e.function));
+        for function in functions {
+            let is_local = |base: naga::Handle<naga::Expression>| match &function.expressions[base] {
+                naga::Expression::LocalVariable(_) => true,
+                naga::Expression::GlobalVariable(global) => module.global_variables[*global].space == naga::AddressSpace::Private,
+                _ => false,
+            };
+            let by_variable = function
+                .expressions
+                .iter()
+                .any(|(_, expression)| matches!(expression, naga::Expression::Access { base, .. } if is_local(*base)));
+            assert!(!by_variable, "{:?} in {}", function.name, shader.label);
+        }
+    }
+}

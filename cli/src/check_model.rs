@@ -13,7 +13,7 @@ use crate::checkpoint::{Checkpoint, Norms, Weight, activation_dtype};
 use crate::config::ModelConfig;
 use crate::definition::{dtype_parser, eps, preset_parser};
 use crate::failure::{Failure, WRONG};
-use crate::output::{BAD, GOOD, note, number, say};
+use crate::output::{BAD, GOOD, harmless, note, number, say};
 use crate::{Context, families, outcome, progress, table, timing};
 
 /// Options of `check-model`.
@@ -87,7 +87,7 @@ pub fn run(options: &Options, context: &Context) -> Result<ExitCode, Failure> {
     let bar = progress::of_pieces(norms.weights.len() as u64);
     let mut layers = Vec::new();
     for weight in &norms.weights {
-        bar.set_message(weight.name.clone());
+        bar.set_message(harmless(&weight.name));
         let spec = preset.spec(weight.values.as_slice().len() as u64, eps).input(dtype).weight(weight.values.as_slice().dtype());
         layers.push(check(&gpu, spec, weight)?);
         bar.inc(1);
@@ -211,7 +211,7 @@ fn print(layers: &[Layer<'_>]) {
     for layer in layers {
         let spec = &layer.spec;
         rows.add_row([
-            layer.weight.name.clone(),
+            harmless(&layer.weight.name),
             format!("{} x {} -> {}", spec.input, spec.weight.map_or("none", DType::name), spec.output_dtype()),
             spec.hidden.to_string(),
             format!("{:.3}", layer.random.worst_ulp),

@@ -57,12 +57,26 @@ pub fn finish() -> Result<(), Failure> {
 /// Writes an error to standard error.
 pub fn complain(message: impl fmt::Display) {
     // There is no better place to complain that this one is closed.
-    let _ = writeln!(anstream::stderr(), "{BAD}error:{BAD:#} {message}");
+    let _ = writeln!(anstream::stderr(), "{BAD}error:{BAD:#} {}", harmless(message));
 }
 
 /// Writes a remark to standard error.
 pub fn note(message: impl fmt::Display) {
-    let _ = writeln!(anstream::stderr(), "note: {message}");
+    let _ = writeln!(anstream::stderr(), "note: {}", harmless(message));
+}
+
+/// A text that may hold what a file or a file's name says, with its control characters escaped: a terminal would obey them. Lines
+/// stay lines.
+pub fn harmless(text: impl fmt::Display) -> String {
+    let mut harmless = String::new();
+    for c in text.to_string().chars() {
+        if c.is_control() && c != '\n' {
+            harmless.extend(c.escape_default());
+        } else {
+            harmless.push(c);
+        }
+    }
+    harmless
 }
 
 /// Over the options that subcommands have in common.

@@ -182,9 +182,9 @@ impl Gpu {
         Self { caps: caps.within(&self.shared.limits), ..self.clone() }
     }
 
-    /// The same device with kernels that check every index and count every loop at run time, as wgpu has it by default. They have no
-    /// need of it: a plan binds what its kernel touches, and nothing else, and every loop ends. On software drivers the checks take up to
-    /// a quarter of the time. In a browser they are always there.
+    /// The same device with kernels that check every index, count every loop and find their workgroup memory zeroed, as wgpu has it by
+    /// default. They have no need of it: a plan binds what its kernel touches, and nothing else, every loop ends, and what is read was
+    /// written before. On software drivers the checks take up to a quarter of the time. In a browser they are always there.
     #[must_use]
     pub fn with_runtime_checks(&self) -> Self {
         let mut gpu = self.clone();
@@ -193,8 +193,8 @@ impl Gpu {
     }
 
     #[doc(hidden)]
-    /// The same device with a deliberate fault: `from` is replaced by `to` in every kernel. It is how the checks are shown to
-    /// notice wrong kernels; a kernel that does not contain `from` is refused.
+    /// The same device with a deliberate fault: `from` is replaced by `to` in every kernel that has it. It is how the checks are shown to
+    /// notice wrong kernels.
     #[must_use]
     pub fn with_fault(&self, from: impl Into<String>, to: impl Into<String>) -> Self {
         let mut gpu = self.clone();

@@ -39,7 +39,7 @@ impl Pipeline {
                 entry_point: Some(Shader::ENTRY),
                 compilation_options: wgpu::PipelineCompilationOptions {
                     // The kernel reads no workgroup memory that it has not written.
-                    zero_initialize_workgroup_memory: false,
+                    zero_initialize_workgroup_memory: compiler.runtime_checks,
                     ..Default::default()
                 },
                 cache: compiler.cache.as_ref(),
@@ -59,7 +59,7 @@ fn shader_module(device: &wgpu::Device, text: wgpu::ShaderModuleDescriptor<'_>, 
         return device.create_shader_module(text);
     }
     // SAFETY: every index that a kernel forms lies within its binding, and every loop ends: the properties of plans that
-    // tests/plan.rs holds over random norms, layouts and limits. On software drivers the checks take up to a quarter of the time.
+    // tests/plan/ holds over random norms, layouts and limits. On software drivers the checks take up to a quarter of the time.
     #[allow(unsafe_code, reason = "the one place where kernels are trusted")]
     unsafe {
         device.create_shader_module_trusted(text, wgpu::ShaderRuntimeChecks::unchecked())

@@ -38,10 +38,10 @@ impl Prepared {
         }
         let mut pipelines = Vec::new();
         for shader in plan.first_shader().into_iter().chain([plan.shader()]).filter(|_| !plan.chunks.is_empty()) {
-            pipelines.push(gpu.pipeline(&plan, &plan.bindings, shader).await?);
+            pipelines.push(gpu.pipeline(&plan.bindings, shader).await?);
         }
         let last = match (plan.last_dispatch(), plan.last_shader()) {
-            (Some(channels), Some(shader)) => Some(gpu.pipeline(&plan, &channels.bindings, shader).await?),
+            (Some(channels), Some(shader)) => Some(gpu.pipeline(&channels.bindings, shader).await?),
             _ => None,
         };
         let step = plan.params_step();

@@ -19,6 +19,9 @@ use crate::values::{Slice, Values};
 /// What a buffer that is written and read back must be usable for.
 const OUTPUT: wgpu::BufferUsages = wgpu::BufferUsages::STORAGE.union(wgpu::BufferUsages::COPY_SRC);
 
+/// The label of the buffers that results are read from.
+const STAGING: &str = "read back";
+
 /// Uploads the inputs, runs the norm and reads what it wrote, in batches of rows that fit the device's buffers.
 pub(super) async fn run(norm: &Norm, inputs: &Inputs<'_>, force: Force) -> Result<Outputs> {
     let (gpu, spec) = (norm.gpu(), norm.spec());
@@ -195,7 +198,7 @@ pub(crate) async fn read_into(
     let bytes = range.end - range.start;
     let size = bytes.next_multiple_of(4);
     let descriptor = wgpu::BufferDescriptor {
-        label: Some("read back"),
+        label: Some(STAGING),
         size,
         usage: wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
         mapped_at_creation: false,
@@ -211,7 +214,13 @@ pub(crate) async fn read_into(
         });
         index
     });
-    let index = submitted.await?;
+    // wgpu says nothing of a lost device when a buffer is created or commands are submitted: what it created is not valid, though.
+    let index = submitted.await.map_err(|error| match error {
+        Error::Wgpu { call, message } if message.contains(&format!("'{STAGING}' label is invalid")) => {
+            Error::DeviceLost { call, message }
+        }
+        other => other,
+    })?;
     #[cfg(not(target_arch = "wasm32"))]
     gpu.wait(index)?;
     // A browser waits by itself.

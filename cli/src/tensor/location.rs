@@ -4,6 +4,8 @@ use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
+use crate::output::harmless;
+
 /// A file format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
@@ -55,8 +57,8 @@ impl FromStr for Location {
 impl fmt::Display for Location {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.tensor {
-            None => write!(f, "{}", self.file.display()),
-            Some(tensor) => write!(f, "{}:{tensor}", self.file.display()),
+            None => f.write_str(&harmless(self.file.display())),
+            Some(tensor) => f.write_str(&harmless(format_args!("{}:{tensor}", self.file.display()))),
         }
     }
 }

@@ -142,6 +142,13 @@ fn numbers(list: &mut List) {
     add(list, "F5, a row of zeros".into(), spec, 1, true, &|case| {
         case.regime(Regime::Constant(0.0)).beside(Regime::Constant(3.0))
     });
+    let spec = NormSpec::torch(4, 1e-4).without_weight().backward();
+    add(list, "H1, a spike, in place of the gradient".into(), spec, 1, true, &|case| {
+        let in_place = Arrangement { in_place: true, ..Default::default() };
+        case.regime(Regime::Spike(3.0, 0.0)).beside(Regime::Spike(3.0, 0.0)).arranged(in_place)
+    });
+    let spec = NormSpec::torch(8, 1e-5).bias(DType::F32).backward();
+    add(list, "I1, 70000 rows of 2 x 4".into(), spec, 70_000, true, &|case| case);
     let spec = NormSpec::layer_norm(8, 1e-5).without_weight().backward();
     add(list, "I10, LayerNorm with a bias alone, 70000 rows".into(), spec, 70_000, true, &|case| case);
     let spec = NormSpec::torch(1024, 1e-6).dtype(DType::BF16).backward();

@@ -109,6 +109,7 @@ pub(super) fn accuracy(list: &mut List) {
 
 pub(super) fn restated(list: &mut List) {
     let torch = NormSpec::torch;
+    let residual = |hidden: u64, dtype: DType| torch(hidden, 1e-6).dtype(dtype).add_residual(dtype);
     let mut add = |name: &str, spec: NormSpec, rows: u64, regime: Regime, weights: Weights| {
         let mut case = Case::new("restated", name, spec, rows).regime(regime).weights(weights);
         // What is an exact tie must come out exactly.
@@ -123,13 +124,19 @@ pub(super) fn restated(list: &mut List) {
     add("A3 1 x 5120 bf16", torch(5120, 1e-6).dtype(DType::BF16), 1, Regime::Normal(1.0), usual);
     add("A3 8 x 7168 bf16", torch(7168, 1e-6).dtype(DType::BF16), 8, Regime::Normal(1.0), usual);
     add("A6 2 x 2049", torch(2049, 1e-6), 2, Regime::Normal(1.0), usual);
+    add("A7 2 x 3584 f16, residual", residual(3584, DType::F16), 2, Regime::Normal(1.0), usual);
     add("A9 1 x 49152", torch(49_152, 1e-6), 1, Regime::Normal(1.0), usual);
+    add("A9 1 x 49152, LayerNorm", NormSpec::layer_norm(49_152, 1e-6), 1, Regime::Normal(1.0), usual);
     add("B7 2 x 65537", torch(65_537, 1e-5), 2, Regime::Normal(1.0), usual);
     add("B7 2 x 131072", torch(131_072, 1e-5), 2, Regime::Normal(1.0), usual);
     add("C1 300 in f16", torch(64, 1e-6).dtype(DType::F16), 2, Regime::Constant(300.0), ones);
     add("C4 one 2 among ones in bf16", torch(4096, 1e-6).dtype(DType::BF16), 1, Regime::Spike(2.0, 1.0), ones);
     add("C5 outliers of 40", torch(4096, 1e-6), 1, Regime::Outliers, usual);
     add("C10 70000 ones in f16", torch(70_000, 1e-6).dtype(DType::F16), 1, Regime::Constant(1.0), ones);
+    let far = Regime::About { mean: 500.015, spread: 0.01 };
+    add("C6 LayerNorm of 16 near 500", NormSpec::layer_norm(16, 1e-5), 1, far, usual);
+    add("C7 LayerNorm of 1000.5 alone", NormSpec::layer_norm(256, 1e-5), 1, Regime::Constant(1000.5), usual);
+    add("D1 zeros, eps 1e-12, f16, LayerNorm", NormSpec::layer_norm(10, 1e-12).dtype(DType::F16), 1, Regime::Constant(0.0), ones);
     add("D1 zeros, eps 1e-12, f16", torch(10, 1e-12).dtype(DType::F16), 1, Regime::Constant(0.0), ones);
     add("D2 a spike of 1000", torch(4096, 1e-5), 1, Regime::Spike(1000.0, 0.0), ones);
     add("D3 eps inside the root", torch(8, 1e-6), 1, Regime::Constant(1e-4), ones);
@@ -151,4 +158,7 @@ pub(super) fn restated(list: &mut List) {
     let offset = |offset: f32| torch(4, 1e-6).weight_offset(offset);
     add("E9 weight 0.5, offset 1", offset(1.0), 1, Regime::Spike(4.0, 3.0), Weights::Constant(0.5));
     add("E9 weight 0.5, offset 0", offset(0.0), 1, Regime::Spike(4.0, 3.0), Weights::Constant(0.5));
+    // The fused addition is what is elementwise here: rows of one element, more of them than 65,535 workgroups of 64 invocations.
+    let case = Case::new("restated", "B10 4194241 rows of 1, residual", residual(1, DType::F32), 4_194_241);
+    list.push(case.quick_if(false));
 }
