@@ -58,7 +58,7 @@ impl Checkpoint {
         let (folder, file) = if path.is_dir() {
             let inside = [INDEX, SINGLE].map(|name| path.join(name)).into_iter().find(|file| file.is_file());
             let missing = || {
-                let problem = format_args!("has neither {SINGLE} nor {INDEX}");
+                let problem = format!("has neither {SINGLE} nor {INDEX}");
                 Failure::file(path, problem, "pass the folder of a checkpoint, or its file")
             };
             (path.to_owned(), inside.ok_or_else(missing)?)
@@ -142,7 +142,7 @@ fn read(shard: &Path, index: &mut Index, name: String) -> Result<Weight, Failure
         ));
     };
     if hidden == 0 || hidden > MOST_CHANNELS {
-        let problem = format_args!("{name} has {hidden} channels");
+        let problem = format!("{name} has {hidden} channels");
         return Err(Failure::file(shard, problem, format_args!("between 1 and {MOST_CHANNELS} are what a norm can have here")));
     }
     Ok(Weight { values: index.read(&entry, dtype, hidden)?, name })

@@ -96,7 +96,7 @@ pub fn run(options: &Options, context: &Context) -> Result<ExitCode, Failure> {
     let mut report = context.json.report()?;
     let members = options.members()?;
     if !(options.seconds > 0.0 && options.seconds <= 600.0) {
-        let problem = format_args!("--seconds: expected a number up to 600, got {}", options.seconds);
+        let problem = format!("--seconds: expected a number up to 600, got {}", options.seconds);
         return Err(Failure::new(problem, "1 is usual"));
     }
     let (compare, plot) = (options.compare.as_deref(), options.plot.as_deref());

@@ -33,11 +33,11 @@ impl Plot {
     /// Gets ready to draw: a file that cannot be written is better known before the work than after it.
     pub fn create(file: &Path, force: bool, earlier: Option<&Path>) -> Result<Self, Failure> {
         if file.extension().is_none_or(|extension| !extension.eq_ignore_ascii_case("svg")) {
-            let problem = format_args!("--plot: expected the name of an .svg file, got {}", file.display());
+            let problem = format!("--plot: expected the name of an .svg file, got {}", file.display());
             return Err(Failure::new(problem, "SVG is the one format; call it shares.svg, for example"));
         }
         if earlier.is_some_and(|earlier| is_same(earlier, file)) {
-            let problem = format_args!("--plot: {} is read by --compare", file.display());
+            let problem = format!("--plot: {} is read by --compare", file.display());
             return Err(Failure::new(problem, "choose another file for the plot"));
         }
         Ok(Self { file: WholeFile::create(file, force)? })

@@ -169,7 +169,7 @@ fn new_buffer(gpu: &Gpu, slot: Slot, bytes: u64) -> Result<Buffer, Unready> {
     let remedy = "choose a smaller shape";
     let most = gpu.caps().max_buffer;
     if bytes > most {
-        let problem = format_args!("{slot}: expected at most the {most} bytes of a buffer of this device, got {bytes}");
+        let problem = format!("{slot}: expected at most the {most} bytes of a buffer of this device, got {bytes}");
         return Err(Unready::TooLarge(Failure::new(problem, remedy)));
     }
     let scope = gpu.device().push_error_scope(wgpu::ErrorFilter::OutOfMemory);
@@ -182,7 +182,7 @@ fn new_buffer(gpu: &Gpu, slot: Slot, bytes: u64) -> Result<Buffer, Unready> {
     match block_on(scope.pop()) {
         None => Ok(buffer),
         Some(_) => {
-            let problem = format_args!("{slot}: the device has no memory for a buffer of {bytes} bytes");
+            let problem = format!("{slot}: the device has no memory for a buffer of {bytes} bytes");
             Err(Unready::TooLarge(Failure::new(problem, remedy)))
         }
     }

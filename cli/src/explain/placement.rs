@@ -43,7 +43,7 @@ impl Place {
             return Err(Failure::new(format_args!("--place: the {operand} is placed twice"), "place it once"));
         }
         if self.row_stride.is_some() && !operand.is_by_row() {
-            let problem = format_args!("--place {operand}: one value a channel has no rows, and so no stride");
+            let problem = format!("--place {operand}: one value a channel has no rows, and so no stride");
             return Err(Failure::new(problem, "leave the stride out"));
         }
         Ok(())

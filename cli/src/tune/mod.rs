@@ -73,7 +73,7 @@ pub fn run(options: &Options, context: &Context) -> Result<ExitCode, Failure> {
     let report = context.json.report()?;
     let jobs = options.jobs()?;
     if !(options.seconds > 0.0 && options.seconds <= 60.0) {
-        let problem = format_args!("--seconds: expected a number up to 60, got {}", options.seconds);
+        let problem = format!("--seconds: expected a number up to 60, got {}", options.seconds);
         return Err(Failure::new(problem, "0.2 is usual"));
     }
     report.keep_off([options.record.as_path()])?;
