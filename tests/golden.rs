@@ -96,7 +96,7 @@ fn main() -> ExitCode {
         trials.push(Trial::test(named("framework", file), move || the_framework_follows_the_preset(&Golden::read(&path)?)));
     }
     common::each_adapter(&mut trials, |trials, _, name, devices| {
-        for file in &files {
+        for (_, file) in files.iter().enumerate().filter(|(index, _)| devices.takes(*index)) {
             let (path, devices) = (file.clone(), devices.clone());
             let name = named(&format!("[{name}]"), file);
             trials.push(Trial::test(name, move || devices.run(|gpu| the_device_agrees(gpu, &Golden::read(&path)?))));

@@ -31,13 +31,12 @@ fn main() -> ExitCode {
     let all = cases(Tier::Full);
     let mut trials = Vec::new();
     common::each_adapter(&mut trials, |trials, adapter, name, devices| {
-        for fault in kernel::FAULTS
-            .iter()
-            .chain(family::FAULTS)
-            .chain(rungs::FAULTS)
-            .chain(backward::FAULTS)
-            .filter(|fault| adapter.matches(fault.shows_on))
-        {
+        let faults = kernel::FAULTS.iter().chain(family::FAULTS).chain(rungs::FAULTS).chain(backward::FAULTS);
+        let takes = |index: usize, fault: &Fault| match fault.shows_on {
+            "" => devices.takes(index),
+            adapters => adapter.matches(adapters),
+        };
+        for (_, fault) in faults.enumerate().filter(|(index, fault)| takes(*index, fault)) {
             let case = all.iter().find(|c| c.name == fault.case || format!("{}: {}", c.kind, c.name) == fault.case).cloned();
             let devices = devices.clone();
             let name = format!("[{name}] {}", fault.name);
