@@ -1,9 +1,9 @@
 //! Every composed shader parses, validates and translates to SPIR-V, HLSL, MSL and GLSL: no adapter is needed.
 
-#[path = "common/variants.rs"]
 mod variants;
 
 use std::collections::HashSet;
+use std::path::PathBuf;
 
 use naga::back::{glsl, hlsl, msl, spv};
 use naga::proc::BoundsCheckPolicies;
@@ -11,7 +11,8 @@ use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
 use variants::{plans, shaders};
 use wgpu_rmsnorm::{Caps, Layout, NormSpec, Plan, Shader, Slot};
 
-fn translate(shader: &Shader) -> Result<(), String> {
+/// Gives the HLSL, which a compiler may want: see `scripts/dxil`.
+fn translate(shader: &Shader) -> Result<String, String> {
     let module = naga::front::wgsl::parse_str(&shader.wgsl).map_err(|e| e.emit_to_string(&shader.wgsl))?;
     // unpack2x16float: part of WebGPU, a downlevel flag of wgpu.
     let info = Validator::new(
@@ -21,13 +22,14 @@ fn translate(shader: &Shader) -> Result<(), String> {
     .validate(&module)
     .map_err(|e| e.emit_to_string(&shader.wgsl))?;
     to_spirv(&module, &info)?;
-    to_hlsl(&module, &info)?;
+    let hlsl = to_hlsl(&module, &info)?;
     to_msl(&module, &info)?;
     // naga's GLSL has no 64-bit integers, and OpenGL no subgroups here.
     if shader.wgsl.contains("u64") || shader.wgsl.contains("subgroup") {
-        return Ok(());
+        return Ok(hlsl);
     }
-    to_glsl(&module, &info)
+    to_glsl(&module, &info)?;
+    Ok(hlsl)
 }
 
 fn to_spirv(module: &naga::Module, info: &ModuleInfo) -> Result<(), String> {
@@ -35,12 +37,14 @@ fn to_spirv(module: &naga::Module, info: &ModuleInfo) -> Result<(), String> {
     if words.is_empty() { Err("no SPIR-V".into()) } else { Ok(()) }
 }
 
-fn to_hlsl(module: &naga::Module, info: &ModuleInfo) -> Result<(), String> {
-    let options = hlsl::Options { fake_missing_bindings: true, ..Default::default() };
-    let pipeline = hlsl::PipelineOptions::default();
+fn to_hlsl(module: &naga::Module, info: &ModuleInfo) -> Result<String, String> {
+    let options = hlsl::Options { shader_model: hlsl::ShaderModel::V6_0, fake_missing_bindings: true, ..Default::default() };
     let mut text = String::new();
-    hlsl::Writer::new(&mut text, &options, &pipeline).write(module, info, None).map_err(|e| e.to_string())?;
-    Ok(())
+    let written = hlsl::Writer::new(&mut text, &options, &hlsl::PipelineOptions::default()).write(module, info, None);
+    match &written.map_err(|e| e.to_string())?.entry_point_names[..] {
+        [Ok(name)] if name == Shader::ENTRY => Ok(text),
+        names => Err(format!("entry points {names:?}")),
+    }
 }
 
 fn to_msl(module: &naga::Module, info: &ModuleInfo) -> Result<(), String> {
@@ -62,13 +66,17 @@ fn to_glsl(module: &naga::Module, info: &ModuleInfo) -> Result<(), String> {
 
 #[test]
 fn every_shader_translates_to_every_language() {
+    // Where a folder is named, the HLSL of every kernel is left there.
+    let folder = std::env::var_os("WGPU_RMSNORM_HLSL").map(PathBuf::from);
     let mut seen = HashSet::new();
     for plan in plans() {
         for shader in shaders(&plan) {
-            if seen.insert(shader.wgsl.clone())
-                && let Err(message) = translate(&shader)
-            {
-                panic!("{}\n{message}\n{plan}", shader.label);
+            if !seen.insert(shader.wgsl.clone()) {
+                continue;
+            }
+            let hlsl = translate(&shader).unwrap_or_else(|message| panic!("{}\n{message}\n{plan}", shader.label));
+            if let Some(folder) = &folder {
+                std::fs::write(folder.join(format!("{:04}.hlsl", seen.len())), format!("// {}\n{hlsl}", shader.label)).unwrap();
             }
         }
     }
