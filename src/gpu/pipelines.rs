@@ -94,7 +94,7 @@ impl Compiler {
 impl Gpu {
     /// The same device with a pipeline cache of the caller's: what the driver makes of a kernel is taken from it, and added to it,
     /// so that the next run of the program, with the cache's data, compiles in less time. What this device has compiled already
-    /// stays. The cache must be of the same device, or compiling fails with [`Error::Shader`].
+    /// stays. The cache must be of the same device, or compiling fails with [`Error::Shader`](crate::Error::Shader).
     ///
     /// Of wgpu's backends Vulkan alone has such caches, where the device was opened with `Features::PIPELINE_CACHE` (which
     /// [`Gpu::open`] does not ask for): on the others there is none to pass, and every run compiles anew, or takes what the
